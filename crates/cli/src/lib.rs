@@ -1,0 +1,1 @@
+//! The horizon command line.

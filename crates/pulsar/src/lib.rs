@@ -1,0 +1,1 @@
+//! The Pulsar lattice threshold signature: key generation, signing, verification.

@@ -1,0 +1,1 @@
+//! Development support: seeded randomness, statistics, secret marking.

@@ -1,0 +1,3 @@
+//! Entry points that are sound only when used exactly as their documentation says.
+
+pub mod interop;

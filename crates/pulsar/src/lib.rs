@@ -5,6 +5,7 @@
 //! It is unaudited.
 //!
 //! * [`group_key`], [`verify`](mod@verify): decode a key and a signature, verify, get a witness.
+//! * [`committee`]: signing by a committee over a ledger, as a pure state machine; what nodes run.
 //! * [`dealer`]: keys from one trusted dealer.
 //! * `hazmat::interop` (feature `hazmat`): the reference's signing protocol, byte for byte.
 //!
@@ -36,6 +37,7 @@ extern crate alloc;
 extern crate std;
 
 mod codec;
+pub mod committee;
 pub mod dealer;
 pub mod error;
 pub mod group_key;

@@ -1,0 +1,612 @@
+//! The ledger rules with real members: blocks, faults, restarts.
+
+use alloc::sync::Arc;
+
+use horizon_pulsar::committee::ledger::{Block, Event, Ledger, LedgerConfig, LedgerTx, Subject};
+use horizon_pulsar::committee::message::{
+    BatchHave, Header, Partial, PartialPost, PulseCert, Signed,
+};
+use horizon_pulsar::committee::{
+    Assignment, Combiner, Error, LedgerView, Member, Misuse, PeerFault, Rejected, State,
+};
+use horizon_ring::modulus;
+use horizon_testkit::{SeededRng, rng};
+
+use crate::support::{Net, Records, Signer, receive};
+
+/// What a member does wrong.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// Takes no part at all.
+    Absent,
+    /// Signs everything in time, with one wrong slot in its partial.
+    Garbage,
+    /// Takes part in batches and never answers.
+    Mute,
+}
+
+/// A committee, its chain, and the transactions of the next block.
+struct World {
+    net: Net,
+    ledger: Ledger,
+    members: Vec<Member<Records>>,
+    faults: Vec<Fault>,
+    pending: Vec<LedgerTx>,
+    subjects: Vec<Subject>,
+    /// Partials of the running attempts.
+    partials: Vec<(Assigned, Vec<Signed<Partial>>)>,
+    log: Vec<Event>,
+    rng: SeededRng,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Assigned {
+    subject: [u8; 32],
+    attempt: u32,
+    batch: u64,
+    index: u16,
+}
+
+impl World {
+    fn new(n: u16, t: u16, faults: &[(u16, Fault)], seed: u64) -> Self {
+        let mut rng = rng(seed);
+        let net = Net::deal(n, t, &mut rng);
+        let config = LedgerConfig {
+            count: 2,
+            ..LedgerConfig::for_size(n)
+        };
+        let ledger =
+            Ledger::new(net.committee.clone(), net.key.clone(), config, 100).expect("ledger");
+        let mut all = vec![Fault::None; usize::from(n)];
+        faults
+            .iter()
+            .for_each(|(member, fault)| all[usize::from(*member)] = *fault);
+        let members: Vec<_> = (0..n).map(|member| net.start(member)).collect();
+        let mut world = Self {
+            net,
+            ledger,
+            members,
+            faults: all,
+            pending: Vec::new(),
+            subjects: Vec::new(),
+            partials: Vec::new(),
+            log: Vec::new(),
+            rng,
+        };
+        for member in &world.members {
+            let void = member.void(&mut Signer(member.position())).expect("void");
+            world.pending.push(LedgerTx::BatchVoid(void));
+        }
+        world
+    }
+
+    fn submit(&mut self, id: u8) {
+        self.subjects.push(Subject {
+            id: [id; 32],
+            mu: message(id),
+        });
+    }
+
+    fn fault(&self, member: u16) -> Fault {
+        self.faults[usize::from(member)]
+    }
+
+    /// One block: all pending transactions, then what every member makes of it.
+    fn block(&mut self) -> Vec<Event> {
+        let height = self.ledger.height() + 1;
+        let transactions = core::mem::take(&mut self.pending);
+        let subjects = core::mem::take(&mut self.subjects);
+        let block = Block {
+            height,
+            transactions,
+            subjects,
+        };
+        let outcome = self.ledger.apply(&block).expect("block");
+        assert_eq!(outcome.invalid, []);
+        for tx in &block.transactions {
+            self.deliver(tx);
+        }
+        for event in &outcome.events {
+            self.react(event);
+        }
+        self.log.extend(outcome.events.iter().cloned());
+        outcome.events
+    }
+
+    fn deliver(&mut self, tx: &LedgerTx) {
+        for member in &mut self.members {
+            let known = |batch| member.gather(batch).is_some();
+            match tx {
+                LedgerTx::BatchCommit(tx) if known(tx.header().seq) => member.commit_final(tx),
+                LedgerTx::BatchHave(tx) if known(tx.header().seq) => member.have_final(tx),
+                LedgerTx::BatchVoid(tx) => member.void_final(tx),
+                _ => Ok(()),
+            }
+            .expect("final");
+        }
+    }
+
+    fn react(&mut self, event: &Event) {
+        match event {
+            Event::Opened(plan) => {
+                for &id in plan.set.ids() {
+                    let member = &mut self.members[usize::from(id)];
+                    member.plan(plan.clone()).expect("plan");
+                    if self.faults[usize::from(id)] != Fault::Absent {
+                        member.reserve(plan.batch, &mut self.rng).expect("reserve");
+                        let commit = member.commit(plan.batch, &mut Signer(id)).expect("commit");
+                        self.pending.push(LedgerTx::BatchCommit(commit));
+                    }
+                }
+            }
+            Event::Committed { batch } => self.exchange(*batch),
+            Event::Assigned {
+                subject,
+                attempt,
+                batch,
+                index,
+            } => {
+                let (attempt, batch, index) = (*attempt, *batch, *index);
+                self.answer(Assigned {
+                    subject: *subject,
+                    attempt,
+                    batch,
+                    index,
+                });
+            }
+            Event::Posting { subject, attempt } => self.post(*subject, *attempt),
+            Event::Void { batch, .. } => {
+                for member in self
+                    .members
+                    .iter_mut()
+                    .filter(|m| m.gather(*batch).is_some())
+                {
+                    member.expire(*batch).expect("expire");
+                }
+            }
+            Event::Failed {
+                subject, attempt, ..
+            } => self.end(*subject, *attempt, false),
+            Event::Closed { subject, attempt } => self.end(*subject, *attempt, true),
+            _ => {}
+        }
+    }
+
+    /// Matrices to all peers, then the announcements.
+    fn exchange(&mut self, batch: u64) {
+        let set = self.ledger.batch(batch).expect("live").plan().set.clone();
+        for &sender in set.ids() {
+            let matrices = self.members[usize::from(sender)].matrices(batch);
+            for matrix in matrices.expect("revealed").to_vec() {
+                for &id in set.ids().iter().filter(|id| **id != sender) {
+                    self.members[usize::from(id)]
+                        .matrix(&matrix)
+                        .expect("matrix");
+                }
+            }
+        }
+        for &id in set.ids() {
+            let have = self.members[usize::from(id)]
+                .have(batch, &mut Signer(id))
+                .expect("have");
+            self.pending.push(LedgerTx::BatchHave(have));
+        }
+    }
+
+    /// Everybody answers; whoever has all partials combines, and certifies what verifies.
+    fn answer(&mut self, assigned: Assigned) {
+        let Assigned {
+            subject,
+            attempt,
+            batch,
+            index,
+        } = assigned;
+        let mu = message(subject[0]);
+        let request = Assignment {
+            batch,
+            index,
+            attempt,
+            mu: &mu,
+        };
+        let mut partials = Vec::new();
+        for at in 0..self.members.len() {
+            let position = self.members[at].position();
+            if self.members[at].state(batch, index) != Some(State::Ready) {
+                continue;
+            }
+            let bytes = self.members[at]
+                .answer(&request, &mut Signer(position))
+                .expect("answer");
+            let partial = receive::<Partial>(&bytes, &self.net.committee).expect("partial");
+            match self.fault(position) {
+                Fault::Garbage => partials.push(spoil(&partial)),
+                Fault::Mute => {}
+                _ => partials.push(partial),
+            }
+        }
+        let combiner = self
+            .members
+            .iter()
+            .find(|m| m.session(batch, index).is_some());
+        let combiner = combiner.expect("a member of the set");
+        let session = combiner.session(batch, index).expect("session");
+        let mut sum = Combiner::new(&self.net.committee, session);
+        partials.iter().for_each(|partial| {
+            sum.add(partial).expect("add");
+        });
+        if let Ok((pulse, _verified)) = sum.finish(self.net.key.prepared(), &mu) {
+            let (sender, boot) = (combiner.position(), combiner.boot());
+            let header = Header {
+                ctx: *self.net.committee.era_ctx(),
+                sender,
+                boot,
+                seq: batch,
+            };
+            let body = PulseCert {
+                subject,
+                attempt,
+                pulse,
+            };
+            let cert = Signed::issue(header, body, &mut Signer(sender)).expect("signed");
+            self.pending.push(LedgerTx::PulseCert(cert));
+        }
+        self.partials.push((assigned, partials));
+    }
+
+    fn post(&mut self, subject: [u8; 32], attempt: u32) {
+        let found = self
+            .partials
+            .iter()
+            .find(|(a, _)| (a.subject, a.attempt) == (subject, attempt));
+        let (_, partials) = found.expect("partials").clone();
+        for partial in partials {
+            let poster = &self.members[usize::from(partial.header().sender)];
+            let header = Header {
+                seq: partial.header().seq,
+                ..header(&self.net, poster)
+            };
+            let mut signer = Signer(poster.position());
+            let post = Signed::issue(header, PartialPost::from(partial), &mut signer);
+            self.pending
+                .push(LedgerTx::PartialPost(post.expect("signed")));
+        }
+    }
+
+    fn end(&mut self, subject: [u8; 32], attempt: u32, done: bool) {
+        let found = self
+            .partials
+            .iter()
+            .find(|(a, _)| (a.subject, a.attempt) == (subject, attempt));
+        let Assigned { batch, index, .. } = found.expect("assigned").0;
+        for member in &mut self.members {
+            if member.state(batch, index) == Some(State::Answered) {
+                member.close(batch, index, done).expect("close");
+            }
+        }
+    }
+
+    fn run_until_closed(&mut self, limit: u32) -> u32 {
+        for blocks in 1..=limit {
+            self.block();
+            if self.ledger.open_subjects().count() == 0 {
+                return blocks;
+            }
+        }
+        panic!("open after {limit} blocks: {:?}", self.log);
+    }
+
+    fn attempts(&self) -> usize {
+        self.log
+            .iter()
+            .filter(|event| matches!(event, Event::Assigned { .. }))
+            .count()
+    }
+}
+
+fn message(id: u8) -> Vec<u8> {
+    vec![id; 77]
+}
+
+fn header(net: &Net, member: &Member<Records>) -> Header {
+    let (sender, boot) = (member.position(), member.boot());
+    Header {
+        ctx: *net.committee.era_ctx(),
+        sender,
+        boot,
+        seq: 0,
+    }
+}
+
+fn spoil(partial: &Signed<Partial>) -> Signed<Partial> {
+    let mut body = partial.body().clone();
+    let slot = &mut body.z[0].as_mut_array()[0];
+    *slot = modulus::add(*slot, 1);
+    let mut signer = Signer(partial.header().sender);
+    Signed::issue(*partial.header(), body, &mut signer).expect("signed")
+}
+
+#[test]
+fn honest_members_sign_every_subject_at_the_first_attempt() {
+    let mut world = World::new(4, 3, &[], 1);
+    world.block();
+    for id in 0..5 {
+        world.submit(id);
+    }
+    // Commit, announce, assign, certify; five subjects over batches of two indices.
+    assert!(world.run_until_closed(10) <= 8);
+    assert_eq!(world.attempts(), 5);
+    assert!(world.ledger.penalties().iter().all(|penalty| *penalty == 0));
+    // Batches are replaced as they are used up: four stay live.
+    let live = (0..world.ledger.next_batch())
+        .filter(|b| world.ledger.batch(*b).is_some())
+        .count();
+    assert_eq!(live, 4);
+}
+
+#[test]
+fn an_index_is_assigned_once_for_ever() {
+    let mut world = World::new(4, 3, &[(2, Fault::Garbage)], 2);
+    world.block();
+    (0..6).for_each(|id| world.submit(id));
+    world.run_until_closed(120);
+    let mut assigned: Vec<(u64, u16)> = world
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            Event::Assigned { batch, index, .. } => Some((*batch, *index)),
+            _ => None,
+        })
+        .collect();
+    let count = assigned.len();
+    assert!(count > 6);
+    assigned.sort_unstable();
+    assigned.dedup();
+    assert_eq!(assigned.len(), count);
+}
+
+#[test]
+fn c06_a_spoiler_of_four_is_avoided_after_at_most_three_failures_and_nobody_is_blamed() {
+    for spoiler in 0..4 {
+        let mut world = World::new(4, 3, &[(spoiler, Fault::Garbage)], 3);
+        world.block();
+        world.submit(7);
+        world.run_until_closed(60);
+        assert!(world.attempts() <= 4, "{} attempts", world.attempts());
+        for event in &world.log {
+            if let Event::Failed { silent, .. } = event {
+                assert!(silent.is_empty(), "{silent:?}");
+            }
+        }
+        assert!(world.ledger.penalties().iter().all(|penalty| *penalty == 0));
+        // The set that works is free of suspicion; the one outside it is not, if anything failed.
+        let suspected = world.ledger.suspicions()[usize::from(spoiler)];
+        assert_eq!(usize::try_from(suspected), Ok(world.attempts() - 1));
+    }
+}
+
+#[test]
+fn an_absent_member_is_penalised_and_left_out() {
+    let mut world = World::new(4, 3, &[(1, Fault::Absent)], 4);
+    world.block();
+    world.submit(7);
+    world.run_until_closed(30);
+    assert_eq!(world.attempts(), 1);
+    // The set without it served. The other three batches end at the deadline for commitments.
+    (0..4).for_each(|_| {
+        world.block();
+    });
+    assert_eq!(world.ledger.penalties()[1], 30);
+    let missing = world.log.iter().filter_map(|event| match event {
+        Event::Void { missing, .. } => Some(missing.clone()),
+        _ => None,
+    });
+    assert!(missing.into_iter().all(|missing| missing == [1]));
+    // From now on it is in no new set; the penalty wears off by one in 50 blocks.
+    let opened = world.ledger.next_batch();
+    (10..16).for_each(|id| world.submit(id));
+    world.run_until_closed(40);
+    for event in &world.log {
+        if let Event::Opened(plan) = event
+            && plan.batch > opened
+        {
+            assert_eq!(plan.set.ids(), [0, 2, 3]);
+        }
+    }
+    let penalty = world.ledger.penalties()[1];
+    while !world.ledger.height().is_multiple_of(50) {
+        world.block();
+    }
+    assert!(world.ledger.penalties()[1] < penalty || penalty == 0);
+}
+
+#[test]
+fn a_mute_member_is_found_silent_when_partials_are_posted() {
+    let mut world = World::new(4, 3, &[(0, Fault::Mute)], 5);
+    world.block();
+    (0..3).for_each(|id| world.submit(id));
+    world.run_until_closed(80);
+    let silent = world.log.iter().filter_map(|event| match event {
+        Event::Failed { silent, .. } => Some(silent.clone()),
+        _ => None,
+    });
+    let silent: Vec<_> = silent.collect();
+    assert!(
+        !silent.is_empty() && silent.iter().all(|silent| silent == &[0]),
+        "{silent:?}"
+    );
+    assert!(
+        world
+            .ledger
+            .suspicions()
+            .iter()
+            .all(|suspicion| *suspicion == 0)
+    );
+}
+
+#[test]
+fn a_restart_voids_the_open_batches_of_the_member_and_signing_goes_on() {
+    let mut world = World::new(4, 3, &[], 6);
+    (0..4).for_each(|_| {
+        world.block();
+    });
+    let first_batch = world.ledger.next_batch();
+    let old = world.members.remove(2);
+    let ledger = LedgerView {
+        boots: world.ledger.boots().to_vec(),
+        first_batch,
+    };
+    let restarted = world.net.restart(2, old.into_records(), ledger);
+    let void = restarted.void(&mut Signer(2)).expect("void");
+    world.members.insert(2, restarted);
+    world.pending.push(LedgerTx::BatchVoid(void));
+    world.submit(9);
+    let events = world.block();
+    let voided = events
+        .iter()
+        .filter(|event| matches!(event, Event::Void { .. }))
+        .count();
+    // Of the four sets of three of four, three have the member.
+    assert_eq!(voided, 3);
+    assert_eq!(world.ledger.boots(), [1, 1, 2, 1]);
+    world.run_until_closed(20);
+    (10..18).for_each(|id| world.submit(id));
+    world.run_until_closed(30);
+    assert!(world.members[2].halted().is_none());
+}
+
+#[test]
+fn the_same_blocks_give_the_same_state() {
+    let mut world = World::new(4, 3, &[(3, Fault::Garbage)], 7);
+    let config = LedgerConfig {
+        count: 2,
+        ..LedgerConfig::for_size(4)
+    };
+    let (committee, key) = (world.net.committee.clone(), Arc::clone(&world.net.key));
+    let mut other = Ledger::new(committee, key, config, 100).expect("ledger");
+    world.submit(1);
+    for _ in 0..30 {
+        let block = Block {
+            height: other.height() + 1,
+            transactions: world.pending.clone(),
+            subjects: world.subjects.clone(),
+        };
+        let outcome = other.apply(&block).expect("block");
+        assert_eq!(world.block(), outcome.events);
+        assert_eq!(world.ledger.suspicions(), other.suspicions());
+    }
+}
+
+#[test]
+fn invalid_transactions_are_named_and_change_nothing() {
+    let mut world = World::new(4, 3, &[], 8);
+    world.submit(1);
+    (0..3).for_each(|_| {
+        world.block();
+    });
+    let height = world.ledger.height() + 1;
+    // The certificate of the first subject waits in the next block.
+    let good = world.pending.clone();
+    let [LedgerTx::PulseCert(cert)] = &good[..] else {
+        panic!("one certificate: {good:?}")
+    };
+    let issue = |header: Header, change: &dyn Fn(&mut PulseCert)| {
+        let mut body = cert.body().clone();
+        change(&mut body);
+        let mut signer = Signer(header.sender);
+        LedgerTx::PulseCert(Signed::issue(header, body, &mut signer).expect("signed"))
+    };
+    let header = *cert.header();
+    let sender = header.sender;
+    let delta = cert.body().pulse.delta().clone();
+    let other = horizon_pulsar::Signature::new(
+        cert.body().pulse.c().clone(),
+        core::array::from_fn(|k| cert.body().pulse.z()[(k + 1) % 7].clone()),
+        Box::new(delta),
+    )
+    .expect("in range");
+    let have = Signed::issue(header, BatchHave { root: [0; 32] }, &mut Signer(sender));
+    let have = Signed::issue(
+        Header { seq: 99, ..header },
+        have.expect("signed").body().clone(),
+        &mut Signer(sender),
+    );
+    let transactions = vec![
+        issue(Header { boot: 9, ..header }, &|_| ()),
+        issue(header, &|body| body.subject = [2; 32]),
+        issue(header, &|body| body.attempt = 1),
+        issue(
+            Header {
+                seq: header.seq + 1,
+                ..header
+            },
+            &|_| (),
+        ),
+        issue(header, &|body| body.pulse = other.clone()),
+        LedgerTx::BatchHave(have.expect("signed")),
+        LedgerTx::BatchVoid(world.members[0].void(&mut Signer(0)).expect("void")),
+    ];
+    let unknown = Error::Misuse(Misuse::UnknownSubject);
+    let boot = PeerFault::WrongBoot;
+    let expected = [
+        (
+            0,
+            Error::Peer {
+                member: sender,
+                fault: boot,
+            },
+        ),
+        (1, unknown.clone()),
+        (2, unknown.clone()),
+        (3, unknown.clone()),
+        (4, Error::Rejected(Rejected::Pulse)),
+        (5, Error::Misuse(Misuse::UnknownBatch)),
+        (
+            6,
+            Error::Peer {
+                member: 0,
+                fault: boot,
+            },
+        ),
+    ];
+    for wrong in [height - 1, height + 1] {
+        let block = Block {
+            height: wrong,
+            ..Block::default()
+        };
+        let refused = world.ledger.apply(&block);
+        assert_eq!(refused, Err(Error::Misuse(Misuse::BlockHeight)));
+    }
+    let block = Block {
+        height,
+        transactions,
+        subjects: Vec::new(),
+    };
+    let outcome = world.ledger.apply(&block).expect("block");
+    assert_eq!(outcome.invalid, expected);
+    assert_eq!(outcome.events, []);
+    // The good one closes the subject, a second one comes too late.
+    let block = Block {
+        height: height + 1,
+        transactions: [&good[..], &good[..]].concat(),
+        ..block
+    };
+    let outcome = world.ledger.apply(&block).expect("block");
+    assert_eq!(outcome.invalid, [(1, unknown)]);
+    let closed = Event::Closed {
+        subject: [1; 32],
+        attempt: 0,
+    };
+    assert_eq!(outcome.events, [closed]);
+}
+
+#[test]
+fn the_next_generation_voids_every_batch() {
+    let mut world = World::new(4, 3, &[], 9);
+    world.block();
+    world.block();
+    assert_eq!(world.ledger.retire().len(), 4);
+    world.pending.clear();
+    let events = world.block();
+    assert_eq!(events, []);
+}

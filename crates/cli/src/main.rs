@@ -1,3 +1,9 @@
 //! The `horizon` command.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    horizon_cli::cmd::main()
+}

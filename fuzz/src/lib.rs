@@ -1,0 +1,3 @@
+//! Fuzz targets of every decoder; the bodies are ordinary functions.
+
+pub mod bodies;

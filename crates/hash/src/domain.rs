@@ -264,6 +264,8 @@ tags! {
         REGISTRY_RECORD = "HORIZON-REGISTRY-RECORD-v1", Sha256,
             "registry record, its first bytes and those of its hash input";
         VALIDATOR_ROOT = "horizon-validator-root-v1", Sha256, "commitment to a validator set";
+        NEBULA_LEAF = "HORIZON-NEBULA-LEAF-v1", Custom, "leaf of the tree of a block's messages";
+        NEBULA_NODE = "HORIZON-NEBULA-NODE-v1", Custom, "node of the tree of a block's messages";
         ZAP_CORE = "LUX-WARP-ZAP-CORE-v1", Keccak256, "message digest of the ZAP encoding";
         ZAP_BEAM = "LUX-WARP-ZAP-BEAM-v1", Message, "ZAP Beam lane";
         ZAP_CORONA = "LUX-WARP-ZAP-CORONA-v1", Message, "ZAP lattice lane";

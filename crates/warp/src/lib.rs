@@ -24,6 +24,7 @@ mod hex;
 pub mod layout;
 pub mod limits;
 pub mod message;
+pub mod nebula;
 pub mod payload;
 pub mod policy;
 #[cfg(feature = "std")]

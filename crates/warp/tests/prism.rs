@@ -614,6 +614,10 @@ fn a19_n47_a_bad_certificate_names_its_validator() {
         second(&|certs| certs.truncate(certs.len() - 1)).reason(),
         Reason::CertSetLength
     );
+    assert_eq!(
+        second(&|certs| certs.push(0)).reason(),
+        Reason::CertSetLength
+    );
     let unordered = |certs: &mut Vec<u8>| {
         let first = certs[7..start].to_vec();
         certs.copy_within(start..start + 3309, 7);

@@ -276,6 +276,28 @@ tags! {
         BEAM_POSSESSION = "BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_", Dst,
             "BLS proofs of possession";
     }
+    /// The application ledger: genesis, blocks, transactions, state.
+    ledger {
+        GENESIS = "HORIZON-GENESIS-v1", Custom, "hash of a genesis, TupleHash256";
+        VALIDATOR_POINTS = "HORIZON-VALIDATOR-POINTS-v1", Custom,
+            "hash of a validator set with its points, TupleHash256";
+        BLOCK = "HORIZON-BLOCK-v1", Custom, "digest of a block, TupleHash256";
+        TRANSACTION = "HORIZON-LEDGER-TX-v1", Custom,
+            "digest of a transaction, ParallelHash256";
+        ACCOUNT = "HORIZON-ACCOUNT-v1", Custom, "identity of an account, TupleHash256";
+        ACK_CHANNEL = "HORIZON-ACK-CHANNEL-v1", Custom,
+            "channel of acknowledgements to one chain, TupleHash256";
+        SUBJECT = "HORIZON-SUBJECT-v1", Custom,
+            "identity of a message to be signed by a Pulse, cSHAKE256";
+        STATE_ENTRY = "HORIZON-STATE-ENTRY-v1", Custom,
+            "one entry of the state as lanes of a sum, cSHAKE256";
+        STATE_ROOT = "HORIZON-STATE-ROOT-v1", Custom, "state root, TupleHash256";
+        PULSE_LEDGER = "HORIZON-PULSE-LEDGER-v1", Custom,
+            "digest of the signing ledger's snapshot, cSHAKE256";
+        JOURNAL = "HORIZON-JOURNAL-v1", Custom, "chain over a journal's entries, TupleHash256";
+        STORED = "HORIZON-STORED-RECORD-v1", Custom, "checksum of a stored record, cSHAKE256";
+        SUBMIT = "horizon-submit-v1", Context, "ML-DSA-65 context of an account's transactions";
+    }
     /// Consensus records.
     quasar {
         HORIZON_CERT = "QUASAR-HORIZON-CERT-v1", Message, "Horizon certificate";
@@ -287,6 +309,22 @@ tags! {
         Q_BLOCK = "QUASAR-Q-BLOCK-V1", Custom, "Q-block digest, TupleHash256";
         Z_CHAIN_INPUTS = "ZCHAIN-PUBLIC-INPUTS", Custom,
             "public inputs of a Z-chain proof, TupleHash256";
+    }
+    /// What operators exchange before a network exists.
+    operator {
+        VALIDATOR = "HORIZON-VALIDATOR-v1", Custom,
+            "digest of a validator's public statement, TupleHash256";
+        VALIDATOR_PROOF = "horizon-validator-v1", Context,
+            "ML-DSA-65 context of a validator's signatures under its statement";
+    }
+    /// Services of a validator.
+    services {
+        BOOT = "horizon-boot-v1", Context, "ML-DSA-65 context of a boot announcement";
+        SIGNED = "HORIZON-SIGNED-v1", Custom,
+            "digest of a signed message in the signing guard, TupleHash256";
+        STREAM = "HORIZON-STREAM-v1", Custom, "random stream of one job, cSHAKE256";
+        SUBMITTER = "HORIZON-SUBMITTER-v1", Custom,
+            "rank of a member that submits a finished Pulse, TupleHash256";
     }
     /// Tags that the reference declares but never uses: not free for other uses.
     reserved {

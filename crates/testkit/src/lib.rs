@@ -4,10 +4,14 @@
 //! |---|---|
 //! | [`rng`](mod@rng) | randomness with a seed that is printed when the test fails |
 //! | [`secret`] | marking bytes as secret for valgrind, so that a branch on them is reported |
+//! | [`instructions`] | counting instructions under valgrind, for the regression guard |
 //! | [`stats`] | chi-square, Welch's t, moments |
 //! | [`vectors`] | test-vector files: JSON, gzip, hex |
 //! | [`mutate`] | the malformed variants that every decoder must refuse |
 
+extern crate alloc;
+
+pub mod instructions;
 pub mod mutate;
 pub mod rng;
 pub mod secret;

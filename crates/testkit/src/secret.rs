@@ -39,7 +39,7 @@ pub fn error_count() -> usize {
     request(REQUEST_COUNT_ERRORS, 0, 0)
 }
 
-trait AddressOf {
+pub(crate) trait AddressOf {
     fn addr_of(self) -> usize;
 }
 
@@ -52,7 +52,7 @@ impl<T: ?Sized> AddressOf for *const T {
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
-fn request(code: usize, first: usize, second: usize) -> usize {
+pub(crate) fn request(code: usize, first: usize, second: usize) -> usize {
     let block: [usize; 6] = [code, first, second, 0, 0, 0];
     let mut answer = 0usize;
     // SAFETY: the four rotations of rdi add up to 128 bits, so rdi keeps its value, and exchanging
@@ -74,7 +74,7 @@ fn request(code: usize, first: usize, second: usize) -> usize {
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-fn request(_code: usize, _first: usize, _second: usize) -> usize {
+pub(crate) fn request(_code: usize, _first: usize, _second: usize) -> usize {
     0
 }
 

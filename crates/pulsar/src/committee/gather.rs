@@ -12,8 +12,8 @@ use horizon_ring::matrix::MatrixSum;
 use horizon_ring::rank::full_rank;
 
 use super::context::{Committee, Digest, Plan, have_root, matrix_digest, set_digest};
-use super::error::{Error, Misuse, PeerFault, Rejected};
-use super::message::{BatchCommit, BatchHave, MATRIX_LEN, NonceMatrix, Signed};
+use super::error::{Error, Malformed, Misuse, PeerFault, Rejected};
+use super::message::{BatchCommit, BatchHave, MATRIX_LEN, NonceMatrix, Reader, Signed};
 use super::session::NonceSum;
 use crate::params::{NONCE_COLS, ROWS};
 
@@ -269,6 +269,37 @@ impl Gather {
         }
     }
 
+    /// Appends commitments and announcements: per member of the set a flag and its digests, then per
+    /// member a flag. Matrices and sums are not part of it.
+    pub(super) fn put_final(&self, out: &mut Vec<u8>) {
+        for digests in &self.digests {
+            out.push(u8::from(digests.is_some()));
+            digests
+                .iter()
+                .flatten()
+                .for_each(|digest| out.extend_from_slice(digest));
+        }
+        out.extend(self.haves.iter().map(|have| u8::from(*have)));
+    }
+
+    /// Reads what [`put_final`](Self::put_final) wrote into an empty batch.
+    pub(super) fn read_final(&mut self, input: &mut Reader<'_>) -> Result<(), Error> {
+        let len = 64 * usize::from(self.plan.count);
+        for digests in &mut self.digests {
+            *digests = match read_flag(input, "digests")? {
+                true => Some(input.bytes("digests", len)?.as_chunks::<64>().0.to_vec()),
+                false => None,
+            };
+        }
+        for have in &mut self.haves {
+            *have = read_flag(input, "haves")?;
+        }
+        if self.haves.contains(&true) && !self.all_committed() {
+            return Err(Error::Malformed(Malformed::OutOfRange { field: "haves" }));
+        }
+        Ok(())
+    }
+
     fn root(&self) -> [u8; 32] {
         have_root(self.digests.iter().flatten().flatten())
     }
@@ -310,5 +341,14 @@ impl IndexSum {
             SumState::Deficient => Err(Error::Rejected(Rejected::RankDeficient { index })),
             SumState::Open(_) | SumState::Done(_) | SumState::Forgotten => Ok(()),
         }
+    }
+}
+
+/// A byte that is 0 or 1.
+pub(super) fn read_flag(input: &mut Reader<'_>, field: &'static str) -> Result<bool, Error> {
+    match input.array::<1>(field)? {
+        [0] => Ok(false),
+        [1] => Ok(true),
+        _ => Err(Error::Malformed(Malformed::OutOfRange { field })),
     }
 }

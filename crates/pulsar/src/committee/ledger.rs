@@ -10,31 +10,35 @@
 //! computed from the ledger alone (the matrices are not on it), so the context that more than half of the set
 //! posted counts as right; and an attempt whose posted partials verify would have been closed by a PulseCert,
 //! so one that was not closed did not verify. The batch of a set that failed is void: otherwise the failed sets
-//! of one subject can fill all `P` places, and nothing would ever open again.
+//! of one subject can fill all `P` places, and nothing would ever open again. For the same reason a new batch
+//! avoids the sets that failed for any open subject, also after a success with another one, and a subject for
+//! which all live batches have failed sets takes one of them after all.
 //! # Security
 //! Relies on the safety of the chain. Four or more members that sign garbage for ever can stall this lane at
 //! `n = 21` (finding C-06).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::CommitteeKey;
-use super::context::{Committee, SigningSet};
+use super::context::{Committee, Plan, SigningSet};
 use super::error::{Error, Misuse, PeerFault, Rejected};
 use super::gather::Gather;
 use super::message::{BatchCommit, BatchHave, BatchVoid, Header, PartialPost, PulseCert, Signed};
 
+mod snapshot;
 mod standing;
 mod types;
 
 use standing::Standing;
-pub use types::{Block, Event, LedgerConfig, LedgerTx, Outcome, Subject};
+pub use types::{Block, Event, LedgerConfig, LedgerTx, Outcome, Subject, Underway};
 
-/// The state of the signing lane of one generation.
+/// The state of the signing lane of one generation. Cloning shares everything that is large.
+#[derive(Clone)]
 pub struct Ledger {
-    committee: Committee,
+    committee: Arc<Committee>,
     key: Arc<CommitteeKey>,
     config: LedgerConfig,
     height: u64,
@@ -49,8 +53,9 @@ pub struct Ledger {
 }
 
 /// A batch that is not void and not used up.
+#[derive(Clone)]
 struct Batch {
-    gather: Gather,
+    gather: Arc<Gather>,
     stage: Stage,
 }
 
@@ -65,12 +70,14 @@ enum Stage {
 }
 
 /// A subject that is not closed.
+#[derive(Clone)]
 struct Open {
-    subject: Subject,
+    subject: Arc<Subject>,
     attempts: Vec<Attempt>,
 }
 
 /// One assignment of an index.
+#[derive(Clone)]
 struct Attempt {
     batch: u64,
     index: u16,
@@ -111,7 +118,7 @@ impl Ledger {
         Ok(Self {
             standing: Standing::new(committee.n()),
             boots: alloc::vec![0; usize::from(committee.n())],
-            committee,
+            committee: Arc::new(committee),
             key,
             config,
             height,
@@ -156,12 +163,41 @@ impl Ledger {
     /// Plan, commitments and announcements of a batch that still has open indices.
     #[must_use]
     pub fn batch(&self, batch: u64) -> Option<&Gather> {
-        self.batches.get(&batch).map(|batch| &batch.gather)
+        self.batches.get(&batch).map(|batch| &*batch.gather)
     }
 
     /// Subjects that are not closed, in order.
     pub fn open_subjects(&self) -> impl Iterator<Item = &Subject> {
-        self.subjects.values().map(|open| &open.subject)
+        self.subjects.values().map(|open| &*open.subject)
+    }
+
+    /// The open subject with this identifier.
+    #[must_use]
+    pub fn open_subject(&self, id: &[u8; 32]) -> Option<&Subject> {
+        self.open_subjects().find(|subject| subject.id == *id)
+    }
+
+    /// Plans of the batches that still have open indices, in order.
+    pub fn plans(&self) -> impl Iterator<Item = &Plan> {
+        self.batches.values().map(|batch| batch.gather.plan())
+    }
+
+    /// The attempts under way, in the order of their subjects: what a process that starts must know.
+    pub fn attempts_under_way(&self) -> impl Iterator<Item = Underway<'_>> {
+        self.subjects
+            .values()
+            .filter(|open| open.is_attempted())
+            .filter_map(|open| {
+                let attempt = open.attempts.last()?;
+                Some(Underway {
+                    subject: &open.subject,
+                    attempt: u32::try_from(open.attempts.len() - 1).unwrap_or(u32::MAX),
+                    batch: attempt.batch,
+                    index: attempt.index,
+                    set: &attempt.set,
+                    is_posting: matches!(attempt.stage, AttemptStage::Posting(_)),
+                })
+            })
     }
 
     /// Applies the next final block.
@@ -184,7 +220,7 @@ impl Ledger {
         }
         for subject in &block.subjects {
             let open = Open {
-                subject: subject.clone(),
+                subject: Arc::new(subject.clone()),
                 attempts: Vec::new(),
             };
             self.subjects.insert(self.arrived, open);
@@ -227,7 +263,7 @@ impl Ledger {
         );
         let batch = tx.header().seq;
         let known = self.batches.get_mut(&batch).ok_or(UNKNOWN)?;
-        known.gather.commit(tx, boot)?;
+        Arc::make_mut(&mut known.gather).commit(tx, boot)?;
         if known.gather.all_committed() {
             known.stage = Stage::Have(deadline);
             events.push(Event::Committed { batch });
@@ -239,7 +275,7 @@ impl Ledger {
         let boot = self.current_boot(tx.header());
         let batch = tx.header().seq;
         let known = self.batches.get_mut(&batch).ok_or(UNKNOWN)?;
-        known.gather.have(tx, boot)?;
+        Arc::make_mut(&mut known.gather).have(tx, boot)?;
         if known.gather.all_have() {
             known.stage = Stage::Ready(0);
             events.push(Event::Ready { batch });
@@ -300,8 +336,25 @@ impl Ledger {
         Ok(())
     }
 
+    /// Whether a PulseCert would close its subject now: boot, subject, attempt, batch, and the Pulse
+    /// itself. Changes nothing.
+    ///
+    /// # Errors
+    /// [`PeerFault::WrongBoot`], [`Misuse::UnknownSubject`] (also for an attempt or batch that the
+    /// subject does not have), [`Rejected::Pulse`].
+    pub fn check_cert(&self, tx: &Signed<PulseCert>) -> Result<(), Error> {
+        self.cert_target(tx).map(drop)
+    }
+
     /// Rule L5.
     fn cert(&mut self, tx: &Signed<PulseCert>, events: &mut Vec<Event>) -> Result<(), Error> {
+        let (order, set) = self.cert_target(tx)?;
+        self.close(order, &set, tx.body().attempt, events);
+        Ok(())
+    }
+
+    /// The place and the signing set of the subject that a valid certificate closes.
+    fn cert_target(&self, tx: &Signed<PulseCert>) -> Result<(u64, SigningSet), Error> {
         self.check_boot(tx.header())?;
         let body = tx.body();
         let unknown = Error::Misuse(Misuse::UnknownSubject);
@@ -321,9 +374,7 @@ impl Ledger {
             .prepared()
             .verify(&open.subject.mu, &body.pulse)
             .map_err(|_| Error::Rejected(Rejected::Pulse))?;
-        let (order, set) = (*order, attempt.set.clone());
-        self.close(order, &set, body.attempt, events);
-        Ok(())
+        Ok((*order, attempt.set.clone()))
     }
 
     fn close(&mut self, order: u64, set: &SigningSet, attempt: u32, events: &mut Vec<Event>) {
@@ -364,6 +415,7 @@ impl Ledger {
     /// Rule L6, the two windows of an attempt.
     fn expire_attempts(&mut self, events: &mut Vec<Event>) {
         let mut failed = Vec::new();
+        let mut mute = BTreeSet::new();
         for open in self.subjects.values_mut() {
             let number = open.attempts.len();
             let Some(attempt) = open.attempts.last_mut() else {
@@ -390,6 +442,7 @@ impl Ledger {
                         failed.push(attempt.set.clone());
                     } else {
                         attempt.stage = AttemptStage::Silent;
+                        mute.extend(silent.iter().copied());
                     }
                     events.push(Event::Failed {
                         subject,
@@ -400,7 +453,10 @@ impl Ledger {
                 _ => {}
             }
         }
-        let unusable = |known: &Batch| failed.contains(&known.gather.plan().set);
+        let unusable = |known: &Batch| {
+            let set = &known.gather.plan().set;
+            failed.contains(set) || set.ids().iter().any(|member| mute.contains(member))
+        };
         let batches = self.batches.iter().filter(|(_, known)| unusable(known));
         for batch in batches.map(|(batch, _)| *batch).collect::<Vec<u64>>() {
             self.batches.remove(&batch);
@@ -411,20 +467,25 @@ impl Ledger {
         }
     }
 
-    /// Rule L4.
+    /// Rule L4. Among the batches that can serve, those whose members answer come first: the lowest
+    /// of those whose worst member has the least penalty.
     fn assign(&mut self, events: &mut Vec<Event>) {
+        let standing = &self.standing;
         for open in self
             .subjects
             .values_mut()
             .filter(|open| !open.is_attempted())
         {
-            let free = self.batches.iter_mut().find_map(|(batch, known)| {
+            let serves = |known: &Batch| !open.has_failed_with(&known.gather.plan().set);
+            let is_stuck = !self.batches.values().any(serves);
+            let ready = self.batches.iter_mut().filter_map(|(batch, known)| {
                 let Stage::Ready(index) = known.stage else {
                     return None;
                 };
-                let set = &known.gather.plan().set;
-                let failed = |a: &Attempt| a.stage == AttemptStage::Failed && a.set == *set;
-                (!open.attempts.iter().any(failed)).then_some((*batch, index, known))
+                (is_stuck || serves(known)).then_some((*batch, index, known))
+            });
+            let free = ready.min_by_key(|(batch, _, known)| {
+                (standing.worst_penalty(&known.gather.plan().set), *batch)
             });
             let Some((batch, index, known)) = free else {
                 continue;
@@ -457,14 +518,24 @@ impl Ledger {
     fn open_batches(&mut self, events: &mut Vec<Event>) -> Result<(), Error> {
         while !self.retired && self.batches.len() < usize::from(self.config.live_batches) {
             let batch = self.next_batch;
-            let live: Vec<&SigningSet> = self
-                .batches
+            let live = self.batches.values().map(|known| &known.gather.plan().set);
+            let failed = self.subjects.values().flat_map(Open::failed_sets);
+            let avoided: BTreeSet<&SigningSet> = live.chain(failed).collect();
+            let avoided: Vec<&SigningSet> = avoided.into_iter().collect();
+            let mut set = self.standing.choose(&self.committee, batch, &avoided)?;
+            let barred: BTreeSet<SigningSet> = self
+                .subjects
                 .values()
-                .map(|known| &known.gather.plan().set)
+                .flat_map(Open::failed_sets)
+                .cloned()
                 .collect();
-            let set = self.standing.choose(&self.committee, batch, &live)?;
+            if (barred.contains(&set) || self.standing.failed.contains(&set))
+                && let Some(spare) = self.standing.spare(&self.committee, batch, &barred)?
+            {
+                set = spare;
+            }
             let plan = self.committee.plan(batch, set, self.config.count)?;
-            let gather = Gather::new(&self.committee, plan.clone());
+            let gather = Arc::new(Gather::new(&self.committee, plan.clone()));
             let stage = Stage::Commit(self.height + self.config.window);
             self.batches.insert(batch, Batch { gather, stage });
             self.next_batch = batch + 1;
@@ -499,6 +570,19 @@ impl fmt::Debug for Ledger {
 }
 
 impl Open {
+    /// Sets whose partials were complete and did not verify.
+    fn failed_sets(&self) -> impl Iterator<Item = &SigningSet> {
+        let failed = |attempt: &&Attempt| attempt.stage == AttemptStage::Failed;
+        self.attempts
+            .iter()
+            .filter(failed)
+            .map(|attempt| &attempt.set)
+    }
+
+    fn has_failed_with(&self, set: &SigningSet) -> bool {
+        self.failed_sets().any(|failed| failed == set)
+    }
+
     /// Whether an attempt is under way.
     fn is_attempted(&self) -> bool {
         self.attempts.last().is_some_and(|attempt| {

@@ -153,6 +153,12 @@ impl<R: SessionRecords> Member<R> {
         }
     }
 
+    /// Batches that are kept, with the number of their indices.
+    pub fn batches(&self) -> impl Iterator<Item = (u64, u16)> {
+        let kept = self.batches.iter();
+        kept.map(|(batch, known)| (*batch, known.gather.plan().count))
+    }
+
     /// The public side of a batch: commitments, digests, nonce sums.
     #[must_use]
     pub fn gather(&self, batch: u64) -> Option<&Gather> {

@@ -382,10 +382,13 @@ fn malformed(fault: Malformed) -> Error {
 }
 
 /// Splits fields off the front; never past the end, never allocating.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn array<const L: usize>(&mut self, field: &'static str) -> Result<&'a [u8; L], Error> {
+    pub(super) fn array<const L: usize>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<&'a [u8; L], Error> {
         let (head, rest) = self
             .0
             .split_first_chunk()
@@ -394,7 +397,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    fn bytes(&mut self, field: &'static str, len: usize) -> Result<&'a [u8], Error> {
+    pub(super) fn bytes(&mut self, field: &'static str, len: usize) -> Result<&'a [u8], Error> {
         let (head, rest) = self
             .0
             .split_at_checked(len)
@@ -403,7 +406,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    fn finish(&self) -> Result<(), Error> {
+    pub(super) fn finish(&self) -> Result<(), Error> {
         match self.0.len() {
             0 => Ok(()),
             bytes => Err(malformed(Malformed::Trailing { bytes })),

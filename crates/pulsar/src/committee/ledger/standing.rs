@@ -41,6 +41,13 @@ impl Standing {
             .for_each(|penalty| *penalty = penalty.saturating_sub(1));
     }
 
+    /// The largest penalty of a member of the set.
+    pub(super) fn worst_penalty(&self, set: &SigningSet) -> u32 {
+        let penalties = set.ids().iter();
+        let penalties = penalties.filter_map(|member| self.penalty.get(usize::from(*member)));
+        penalties.copied().max().unwrap_or(0)
+    }
+
     /// A complete set of partials did not verify.
     pub(super) fn failure(&mut self, set: &SigningSet) {
         if self.failed.len() < FAILED_SETS_MAX {
@@ -56,7 +63,8 @@ impl Standing {
     }
 
     /// The signing set of batch `batch`: members by penalty, suspicion and hash, the shortest prefix that
-    /// holds `t` points. A set that is in `live` or failed is avoided by ranking anew, up to 64 times.
+    /// holds `t` points. A set that is in `avoided` or failed since the last success is avoided by
+    /// ranking anew, up to 64 times.
     ///
     /// # Errors
     /// None in a valid committee: all points together reach the threshold.
@@ -64,16 +72,36 @@ impl Standing {
         &self,
         committee: &Committee,
         batch: u64,
-        live: &[&SigningSet],
+        avoided: &[&SigningSet],
     ) -> Result<SigningSet, Error> {
         let mut set = self.ranked(committee, batch, None)?;
         for round in 1..=RANKINGS_MAX {
-            if !live.contains(&&set) && !self.failed.contains(&set) {
+            if !avoided.contains(&&set) && !self.failed.contains(&set) {
                 break;
             }
             set = self.ranked(committee, batch, Some(round))?;
         }
         Ok(set)
+    }
+
+    /// A set that has not failed, whatever the penalties of its members: when all sets of members without
+    /// penalty have failed, one of these spoils, and a member that only missed a deadline is the better risk.
+    ///
+    /// # Errors
+    /// As [`Self::choose`].
+    pub(super) fn spare(
+        &self,
+        committee: &Committee,
+        batch: u64,
+        barred: &BTreeSet<SigningSet>,
+    ) -> Result<Option<SigningSet>, Error> {
+        for round in RANKINGS_MAX + 1..=2 * RANKINGS_MAX {
+            let set = self.ranked(committee, batch, Some(round))?;
+            if !barred.contains(&set) && !self.failed.contains(&set) {
+                return Ok(Some(set));
+            }
+        }
+        Ok(None)
     }
 
     fn ranked(
@@ -91,8 +119,12 @@ impl Standing {
                 } else {
                     0
                 };
+                let penalty = match round {
+                    Some(round) if round > RANKINGS_MAX => 0,
+                    _ => self.penalty[at],
+                };
                 let hash = plan_hash(committee.era_ctx(), batch, member, round);
-                (self.penalty[at], suspicion, hash, member)
+                (penalty, suspicion, hash, member)
             })
             .collect();
         order.sort_unstable();
@@ -172,6 +204,25 @@ mod tests {
         }
         standing.success(&live[1]);
         assert!(standing.failed.is_empty());
+    }
+
+    #[test]
+    fn a_spoiler_is_left_out_also_when_another_member_carries_a_penalty() {
+        let committee = committee(4, 3);
+        let mut standing = Standing::new(4);
+        standing.punish(2);
+        let stuck = standing.choose(&committee, 0, &[]).unwrap();
+        assert_eq!(stuck.ids(), [0, 1, 3]);
+        standing.failure(&stuck);
+        // By penalty there is no other set.
+        assert_eq!(standing.choose(&committee, 1, &[]).unwrap(), stuck);
+        let none = BTreeSet::new();
+        let mut tried = BTreeSet::new();
+        while let Some(set) = standing.spare(&committee, 1, &none).unwrap() {
+            assert!(set.slot(2).is_some() && tried.insert(set.clone()));
+            standing.failure(&set);
+        }
+        assert_eq!(tried.len(), 3);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::committee::context::Plan;
+use crate::committee::context::{Plan, SigningSet};
 use crate::committee::error::Error;
 use crate::committee::message::{
     BatchCommit, BatchHave, BatchVoid, PartialPost, PulseCert, Signed,
@@ -122,6 +122,23 @@ pub struct Outcome {
     pub events: Vec<Event>,
     /// Transactions that are invalid: position in the block, and why. They change nothing.
     pub invalid: Vec<(usize, Error)>,
+}
+
+/// An attempt that was neither closed nor failed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Underway<'a> {
+    /// The subject.
+    pub subject: &'a Subject,
+    /// Number of the attempt at it.
+    pub attempt: u32,
+    /// The batch that serves it.
+    pub batch: u64,
+    /// The index within the batch.
+    pub index: u16,
+    /// The signing set.
+    pub set: &'a SigningSet,
+    /// Whether partials may be posted.
+    pub is_posting: bool,
 }
 
 impl LedgerConfig {

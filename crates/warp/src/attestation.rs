@@ -191,7 +191,7 @@ impl core::fmt::Debug for CertSet<'_> {
     }
 }
 
-/// A Groth16 artifact: recognised, and refused by every verifier here until one for it exists.
+/// A Groth16 artifact, not decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Groth16Artifact<'a> {
     /// Compressed G1 point A.

@@ -117,11 +117,13 @@ pub struct SourceConfig {
     pub threshold_min: u32,
     /// Hash of the last registry record of the chain.
     pub registry_head: [u8; 32],
+    /// Id of the verifying key under which Groth16 proofs of this chain count. `None` refuses them.
+    pub wrapper_key: Option<[u8; 32]>,
 }
 
 impl SourceConfig {
     /// The defaults for a source chain: tier `horizon`, 67/100 twice, 30 days, no grace, at least 4
-    /// validators and 3 points.
+    /// validators and 3 points, no wrapper key.
     #[must_use]
     pub const fn new(network_id: u32, chain_id: [u8; 32], registry_head: [u8; 32]) -> Self {
         Self {
@@ -136,6 +138,7 @@ impl SourceConfig {
             validators_min: 4,
             threshold_min: 3,
             registry_head,
+            wrapper_key: None,
         }
     }
 }

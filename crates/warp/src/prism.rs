@@ -35,10 +35,12 @@ use crate::suite::SuiteId;
 
 mod lanes;
 mod refusal;
+mod wrapper;
 
 use lanes::Lanes;
 
 pub use refusal::{Outcome, Refusal};
+pub use wrapper::{Wrapper, WrapperSetup};
 
 /// Where the verifier stands. The crate has no clock: time and heights are the caller's to say.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,8 @@ pub struct Context<'c> {
     /// Remembers certificates that verified before, under the record's hash. Only the expensive
     /// pure function is remembered: weights, policy and registry are looked at every time.
     pub cache: Option<&'c VerifiedCache>,
+    /// Verifying keys of the Groth16 lane. `None` refuses every envelope that carries it.
+    pub wrapper: Option<&'c Wrapper>,
     /// Reads a monotonic clock in nanoseconds, for the verdict's timings. Has no influence on the
     /// verdict.
     pub clock: Option<fn() -> u64>,
@@ -73,6 +77,7 @@ impl Context<'_> {
             message_generation: None,
             schedule: Schedule::Parallel,
             cache: None,
+            wrapper: None,
             clock: None,
         }
     }
@@ -94,15 +99,20 @@ pub enum Schedule {
 pub struct LaneVerdict {
     /// The lane.
     pub lane: Lane,
-    /// Weight of the validators that signed. The Pulse has none: its threshold is in points.
+    /// Weight of the validators that signed; for the Groth16 lane the least weight proven. The Pulse
+    /// has none: its threshold is in points.
     pub signed_weight: Option<u64>,
-    /// Number of validators that signed; for the Pulse the threshold in points.
+    /// Number of validators that signed; for the Pulse the threshold in points; 0 for the Groth16
+    /// lane, whose proof hides who signed.
     pub signer_count: u32,
     /// How many of the signatures were remembered from an earlier verification and not verified
     /// now. The duration of such a lane is no verification time.
     pub cached_count: u32,
     /// Duration of the lane's cryptography, nanoseconds, if the context has a clock.
     pub duration_ns: Option<u64>,
+    /// For the Groth16 lane, how its verifying key was made. Under a `dev` or `test` key the lane
+    /// proves nothing to anyone but the key's maker: show it wherever the verdict is shown.
+    pub wrapper_setup: Option<WrapperSetup>,
 }
 
 /// Witness that an envelope satisfies the destination's policy. Only [`verify`] makes one.
@@ -235,7 +245,7 @@ pub fn verify<'a>(
     check_suite(envelope, entry)?;
     let lanes = Lanes::present(envelope, source, context)?;
     let transcript = envelope.transcript();
-    let jobs = lanes.prepare(entry, source)?;
+    let jobs = lanes.prepare(entry, source, context)?;
     let lanes = jobs.run(&transcript, context)?;
     Ok(HorizonVerified {
         envelope: *envelope,

@@ -32,6 +32,8 @@ struct SourceJson {
     validators_min: u32,
     threshold_min: u32,
     registry_head: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wrapper_key: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -90,6 +92,10 @@ fn source_from_json(json: &SourceJson) -> Result<SourceConfig, Error> {
         validators_min: json.validators_min,
         threshold_min: json.threshold_min,
         registry_head: array(&json.registry_head, "registry_head")?,
+        wrapper_key: match &json.wrapper_key {
+            Some(id) => Some(array(id, "wrapper_key")?),
+            None => None,
+        },
     })
 }
 
@@ -110,6 +116,7 @@ fn source_to_json(source: &SourceConfig) -> SourceJson {
         validators_min: source.validators_min,
         threshold_min: source.threshold_min,
         registry_head: hex::encode(&source.registry_head),
+        wrapper_key: source.wrapper_key.map(|id| hex::encode(&id)),
     }
 }
 

@@ -119,8 +119,8 @@ rules! {
         "The tier requires a Pulse and the record has no group key"
         "Run key generation, or use another tier"
     Groth16Unavailable Refuse "groth16-unavailable"
-        "The tier requires a Groth16 proof and no verifier for it exists"
-        "Use horizon"
+        "The tier requires a Groth16 proof and no verifying key is pinned"
+        "Pin the wrapper key, or use horizon"
     LegacySuite Warn "legacy-suite"
         "The suite is not for production"
         "Use Pulsar-SHA3 from the next era on"
@@ -234,7 +234,7 @@ fn check_config(source: &SourceConfig, rules: &mut BTreeSet<Rule>) {
         1 => rules.insert(Rule::SinglePqRoot),
         _ => false,
     };
-    if source.tier == Tier::Wrapped {
+    if source.tier == Tier::Wrapped && source.wrapper_key.is_none() {
         rules.insert(Rule::Groth16Unavailable);
     }
     if source.max_age_s == 0 || source.max_age_s > 366 * 86_400 {

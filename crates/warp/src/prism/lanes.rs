@@ -1,10 +1,12 @@
 //! The lanes of one envelope: which are present, what each needs, and their cryptography.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use horizon_pulsar::{PreparedKey, Signature as PulseSignature};
 use horizon_sig::{bls, error as sig_error, mldsa};
 
+use super::wrapper::WrapperJob;
 use super::{Context, LaneVerdict, Refusal, Schedule};
 use crate::attestation::{Attestation, CertSet};
 use crate::classify::LaneSet;
@@ -72,6 +74,7 @@ impl<'a> Lanes<'a> {
         &self,
         entry: &'r Entry,
         source: &SourcePolicy,
+        context: &Context<'r>,
     ) -> Result<Jobs<'r>, Refusal>
     where
         'a: 'r,
@@ -85,7 +88,7 @@ impl<'a> Lanes<'a> {
         };
         let certificates = match self.attestation {
             Some(bytes) => Some(
-                CertSetJob::new(bytes, entry, source)
+                AttestationJob::new(bytes, entry, source, context)
                     .map_err(|error| Refusal::in_lane(error, attestation_lane(bytes)))?,
             ),
             None => None,
@@ -159,7 +162,38 @@ impl BeamJob {
             signer_count: u32::try_from(witness.signer_count()).unwrap_or(u32::MAX),
             cached_count: 0,
             duration_ns: None,
+            wrapper_setup: None,
         })
+    }
+}
+
+/// What the attestation field holds, ready to be verified.
+enum AttestationJob<'r> {
+    CertSet(CertSetJob<'r>),
+    Wrapper(Box<WrapperJob<'r>>),
+}
+
+impl<'r> AttestationJob<'r> {
+    fn new(
+        bytes: &'r [u8],
+        entry: &'r Entry,
+        source: &SourcePolicy,
+        context: &Context<'r>,
+    ) -> Result<Self, Error> {
+        match Attestation::parse(bytes)? {
+            Attestation::CertSet(certificates) => {
+                CertSetJob::new(certificates, entry, source).map(Self::CertSet)
+            }
+            Attestation::Groth16(_) => WrapperJob::new(bytes, entry, source, context.wrapper)
+                .map(|job| Self::Wrapper(Box::new(job))),
+        }
+    }
+
+    fn run(&self, transcript: &[u8], context: &Context<'_>) -> Result<LaneVerdict, Error> {
+        match self {
+            Self::CertSet(job) => job.run(transcript, context),
+            Self::Wrapper(job) => job.run(transcript),
+        }
     }
 }
 
@@ -172,16 +206,11 @@ struct CertSetJob<'r> {
 }
 
 impl<'r> CertSetJob<'r> {
-    fn new(bytes: &'r [u8], entry: &'r Entry, source: &SourcePolicy) -> Result<Self, Error> {
-        let certificates = match Attestation::parse(bytes)? {
-            Attestation::CertSet(certificates) => certificates,
-            Attestation::Groth16(_) => {
-                return Err(Error::lane_rejected(
-                    Reason::Groth16Unsupported,
-                    Lane::Groth16,
-                ));
-            }
-        };
+    fn new(
+        certificates: CertSet<'r>,
+        entry: &'r Entry,
+        source: &SourcePolicy,
+    ) -> Result<Self, Error> {
         let signers = certificates.signers();
         let rejected = |reason, index| Error::index_rejected(reason, Some(Lane::CertSet), index);
         if let Err(error) = signers.check_within(entry.validators().len()) {
@@ -226,6 +255,7 @@ impl<'r> CertSetJob<'r> {
             signer_count: u32::try_from(witness.signer_count()).unwrap_or(u32::MAX),
             cached_count: u32::try_from(witness.cached_count()).unwrap_or(u32::MAX),
             duration_ns: None,
+            wrapper_setup: None,
         })
     }
 
@@ -282,6 +312,7 @@ impl<'r> PulseJob<'r> {
             signer_count: self.threshold,
             cached_count: 0,
             duration_ns: None,
+            wrapper_setup: None,
         })
     }
 }
@@ -289,7 +320,7 @@ impl<'r> PulseJob<'r> {
 /// Step 6: the cryptography of every lane present.
 pub(super) struct Jobs<'r> {
     beam: Option<BeamJob>,
-    certificates: Option<CertSetJob<'r>>,
+    certificates: Option<AttestationJob<'r>>,
     pulse: Option<PulseJob<'r>>,
 }
 

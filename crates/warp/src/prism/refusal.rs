@@ -88,6 +88,9 @@ impl Refusal {
             Reason::PolicyMissing
             | Reason::RecordUnknown
             | Reason::RecordTooOld
+            | Reason::Groth16Key
+            | Reason::Groth16Slots
+            | Reason::Groth16Development
             | Reason::LaneUnverifiable => Outcome::NotConfigured,
             _ => Outcome::Refused,
         }

@@ -22,6 +22,14 @@ backends:
     RUSTFLAGS='--cfg horizon_backend="portable"' cargo test --release -p horizon-hash -p horizon-ring -p horizon-pulsar --target-dir {{target}}/portable
     RUSTFLAGS='--cfg horizon_backend="avx2"' cargo test --release -p horizon-hash -p horizon-ring -p horizon-pulsar --target-dir {{target}}/avx2
 
+# One seed of the whole-network simulation, telling what happens
+sim seed:
+    HORIZON_SIM_SEED={{seed}} cargo test --release -p horizon-node --test simulation every_property -- --nocapture
+
+# The whole-network simulation with 2,000 seeds (the tests run twelve)
+sim-long seeds="2000" first="1":
+    HORIZON_SIM_SEEDS={{seeds}} HORIZON_SIM_FIRST={{first}} cargo test --release -p horizon-node --test simulation every_property -- --nocapture
+
 # Every case of the vector files
 vectors:
     cargo run --release -- vectors run $(find vectors -name '*.json' -o -name '*.json.gz')
@@ -30,15 +38,25 @@ vectors:
 bare:
     cargo check --release -p horizon-hash -p horizon-ring -p horizon-pulsar --no-default-features
 
-# Benchmarks of one part (kernel, envelope), with the table; JSON goes to out/
-bench part="kernel":
-    bash crates/bench/run.sh {{part}}
+# Measure this machine: tables on the terminal, JSON, Markdown and HTML in out/
+bench *arguments:
+    cargo run --release -- bench {{arguments}} --out out
 
-# docs/benchmarks.md and the README's table from measurements, which are kept beside them
-report +parts="kernel envelope":
-    mkdir -p docs/benchmarks
-    for part in {{parts}}; do cp "out/$part.json" docs/benchmarks/; done
-    cargo run --release -p horizon-bench --bin report -- render docs/benchmarks/kernel.json docs/benchmarks/envelope.json docs/benchmarks.md README.md
+# Measure (quiet machine, ten minutes) and rewrite every document that states a figure
+report *arguments:
+    bash crates/bench/report.sh {{arguments}}
+
+# Rewrite the documents from the stored result, without measuring
+documents:
+    cargo run --release -p horizon-bench --bin report
+
+# The page of benchmarks in Chromium: console, widths, screenshot (installs what it needs)
+browser:
+    bash crates/bench/browser/run.sh
+
+# Instructions of hot paths under valgrind against the stored counts (`update` stores new ones)
+bench-guard action="check":
+    cargo run --release -p horizon-bench --bin guard -- {{action}}
 
 # Constant time under valgrind: AVX2 and portable code
 ctgrind:
@@ -54,7 +72,7 @@ fuzz target seconds="60":
 
 # The fuzz bodies over the committed corpus, as ordinary tests
 fuzz-corpus:
-    cargo test --release -p horizon-bench --test fuzz_corpus
+    cargo test --release -p horizon-cli --test fuzz_corpus
 
 # Licences, advisories, sources (needs cargo-deny)
 deny:
@@ -63,3 +81,7 @@ deny:
 # What CI runs
 ci:
     bash .ci/run
+
+# Real processes, sockets, disks and signals (about six minutes)
+processes:
+    cargo test --release -p horizon-cli --test processes --test live --test doctor

@@ -1,5 +1,7 @@
 //! Decoders of messages, envelopes, payloads, records, keys, signatures and Lens frames.
 
+use horizon_ledger::genesis::GenesisSpec;
+use horizon_ledger::{Block, tx};
 use horizon_lens::ed25519::Ed25519;
 use horizon_lens::ristretto255::Ristretto255;
 use horizon_lens::secp256k1::Secp256k1;
@@ -52,6 +54,9 @@ targets! {
     lens_frame,
     lens_keys,
     lens_ledger,
+    ledger_transaction,
+    ledger_block,
+    ledger_genesis_json,
 }
 
 /// Whether the bytes were accepted; if so, their second encoding must be the same.
@@ -274,4 +279,47 @@ pub fn lens_keys(data: &[u8]) -> bool {
 pub fn lens_ledger(data: &[u8]) -> bool {
     let ledger = MemoryLedger::from_bytes(data, 0).ok();
     again(ledger.map(|ledger| ledger.to_bytes()), data)
+}
+
+/// A transaction of the application; a decoded one holds all of its bytes.
+pub fn ledger_transaction(data: &[u8]) -> bool {
+    let Ok(transaction) = tx::Transaction::decode(data) else {
+        return false;
+    };
+    match transaction {
+        tx::Transaction::Pulse(bytes) => again(Some(bytes.to_vec()), data),
+        tx::Transaction::Deliver(envelope) => again(Some(tx::deliver(envelope)), data),
+        tx::Transaction::Retry(id) => again(Some(tx::retry(id)), data),
+        tx::Transaction::Submit(submit) => {
+            // What is signed starts with the chain; the rest is the transaction's own layout.
+            let signed = submit.call.signing_bytes(0, &[0; 32]);
+            let parts = [
+                &[tx::VERSION, tx::KIND_SUBMIT][..],
+                submit.key,
+                &signed[36..],
+                submit.signature,
+            ];
+            again(Some(parts.concat()), data)
+        }
+    }
+}
+
+/// A block of the application.
+pub fn ledger_block(data: &[u8]) -> bool {
+    let Ok(block) = Block::decode(data) else {
+        return false;
+    };
+    let _ = block.digest();
+    again(Some(block.encode()), data)
+}
+
+/// A genesis file; the text may be spaced in many ways, so values are compared.
+pub fn ledger_genesis_json(data: &[u8]) -> bool {
+    let text = core::str::from_utf8(data);
+    let Some(spec) = text.ok().and_then(|text| GenesisSpec::from_json(text).ok()) else {
+        return false;
+    };
+    let written = spec.to_json().expect("what was read can be written");
+    assert_eq!(GenesisSpec::from_json(&written), Ok(spec));
+    true
 }

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use horizon_cli::deal::deal;
-use horizon_cli::local::{InProcess, MemoryRecords, announce_boots, committee_params, new_ledger};
 use horizon_hash::suite::Suite;
 use horizon_pulsar::committee::message::{BatchCommit, BatchHave, BatchVoid, Header, Signed};
-use horizon_pulsar::committee::{Committee, CommitteeKey, Error, Member, Plan, SignerShare};
+use horizon_pulsar::committee::{Assignment, Committee, CommitteeKey, Member, Plan, SignerShare};
 use horizon_pulsar::dealer::MemberShare;
+use horizon_pulsar::hazmat::deal::deal;
+use horizon_pulsar::hazmat::local::{
+    self, InProcess, MemoryRecords, announce_boots, committee_params, new_ledger,
+};
 use horizon_pulsar::signers::Quorum;
-use horizon_pulsar::{Error as KeyError, GroupKey};
+use horizon_pulsar::{GroupKey, Signature};
 use horizon_testkit::SeededRng;
+
+use crate::failed::Failed;
 
 /// The batch that all fixtures use; it has one index.
 pub const BATCH: u64 = 1;
@@ -30,22 +34,6 @@ pub struct Fixture {
     commits: Vec<Signed<BatchCommit>>,
     /// The matrix messages of members 1, 2, ...
     pub matrices: Vec<Vec<u8>>,
-}
-
-/// Any failure of a fixture: a fault of this program.
-#[derive(Debug)]
-pub struct Failed(pub String);
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<KeyError> for Failed {
-    fn from(error: KeyError) -> Self {
-        Self(error.to_string())
-    }
 }
 
 impl Fixture {
@@ -188,8 +176,19 @@ impl Fixture {
             .iter()
             .map(|&position| self.start(self.share(position)?))
             .collect::<Result<Vec<_>, _>>()?;
-        horizon_cli::local::run_to_ready(&mut members, &self.plan, rng)?;
+        local::run_to_ready(&mut members, &self.plan, rng)?;
         Ok(members)
+    }
+
+    /// A signature of everybody over `message`.
+    ///
+    /// # Errors
+    /// [`Failed`], a fault of this program.
+    pub fn sign(&self, message: &[u8], rng: &mut SeededRng) -> Result<Signature, Failed> {
+        let mut members = self.all_ready(rng)?;
+        let assignment = assignment(message);
+        let (signature, _) = local::sign(&mut members, &self.key, &assignment)?;
+        Ok(signature)
     }
 
     fn start(&self, share: SignerShare) -> Result<Member<MemoryRecords>, Failed> {
@@ -231,5 +230,16 @@ impl Fixture {
         }
         self.commits = commits.into_iter().skip(1).collect();
         Ok(())
+    }
+}
+
+/// The one index of the fixtures' batch, assigned to `message`.
+#[must_use]
+pub const fn assignment(message: &[u8]) -> Assignment<'_> {
+    Assignment {
+        batch: BATCH,
+        index: 0,
+        attempt: 1,
+        mu: message,
     }
 }

@@ -1,34 +1,96 @@
-//! Documents that state figures are what the generator makes of the stored measurement.
+//! Documents that state figures are what the generator makes of the stored result.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
 use std::path::Path;
 
-use horizon_bench::render::{page, with_readme_block};
-use serde_json::Value;
+use horizon_bench::{Results, render, tables};
 
 fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::read_to_string(root.join(path)).unwrap()
 }
 
-fn reports() -> [Value; 2] {
-    ["kernel", "envelope"]
-        .map(|part| serde_json::from_str(&read(&format!("docs/benchmarks/{part}.json"))).unwrap())
+fn stored() -> Results {
+    Results::from_json(read("docs/benchmarks/results.json").as_bytes()).unwrap()
 }
 
 #[test]
 fn no_figure_in_the_documents_is_typed_by_hand() {
-    let reports = reports();
-    assert_eq!(page(&reports), read("docs/benchmarks.md"));
+    let results = stored();
+    let stale = "differs from the stored result: run `just documents`";
+    let page = render::markdown(&results).unwrap();
+    assert!(
+        page == read("docs/benchmarks.md"),
+        "docs/benchmarks.md {stale}"
+    );
+    let html = render::html(&results).unwrap();
+    assert!(
+        html == read("docs/benchmarks.html"),
+        "docs/benchmarks.html {stale}"
+    );
     let readme = read("README.md");
-    assert_eq!(with_readme_block(&readme, &reports).unwrap(), readme);
+    let fresh = render::readme(&readme, &results).unwrap().unwrap();
+    assert!(fresh == readme, "README.md {stale}");
+}
+
+#[test]
+fn the_tables_in_the_result_are_what_its_figures_say() {
+    let results = stored();
+    let text = |value: &serde_json::Value| serde_json::to_string(value).unwrap();
+    assert!(
+        text(&tables::to_json(&results).unwrap()) == text(&results.tables),
+        "tables are stale"
+    );
 }
 
 #[test]
 fn a_readme_without_marks_is_left_alone() {
-    assert_eq!(with_readme_block("no marks", &reports()), None);
+    assert_eq!(render::readme("no marks", &stored()).unwrap(), None);
+}
+
+#[test]
+fn every_row_has_a_figure_or_a_reason_in_every_document() {
+    let results = stored();
+    let (page, html) = (
+        render::markdown(&results).unwrap(),
+        render::html(&results).unwrap(),
+    );
+    let (all, baselines) = (tables::load().unwrap(), tables::baselines().unwrap());
+    for table in &all.tables {
+        for row in tables::evaluate(table, &results, &baselines) {
+            assert_ne!(
+                row.ours.is_some(),
+                row.absent.is_some(),
+                "{}: {}",
+                table.id,
+                row.op
+            );
+            assert!(
+                page.contains(&row.op),
+                "{}: {} is not on the page",
+                table.id,
+                row.op
+            );
+            let escaped = row.op.replace('&', "&amp;").replace('<', "&lt;");
+            assert!(
+                html.contains(&escaped),
+                "{}: {} is not in the HTML",
+                table.id,
+                row.op
+            );
+        }
+    }
+}
+
+#[test]
+fn the_html_page_loads_nothing_and_runs_nothing() {
+    let html = render::html(&stored()).unwrap();
+    for forbidden in ["<script", "http:", "https:", "@import", "url(", "src="] {
+        assert!(!html.contains(forbidden), "the page contains {forbidden}");
+    }
+    assert!(html.contains("prefers-color-scheme:dark"));
 }
 
 /// Every `path::name` of the threat model is a test that exists.

@@ -9,19 +9,23 @@
 )]
 
 pub mod cmd;
-pub mod deal;
+pub mod devnet;
 pub mod evidence;
 pub mod exit;
 pub mod ids;
 pub mod inspect;
 pub mod key_files;
 pub mod lane_files;
-pub mod local;
+pub mod live;
 pub mod output;
 pub mod scheme_keys;
 pub mod sources;
+pub mod validator_file;
 pub mod vectors;
 pub mod verdict;
+pub mod wrapper;
+
+pub use horizon_pulsar::hazmat::{deal, local};
 
 /// The README's example must compile.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use horizon_warp::prism::{LaneVerdict, Outcome};
+use horizon_warp::prism::{LaneVerdict, Outcome, WrapperSetup};
 use horizon_warp::{Error, HorizonVerified, Lane, LaneSet, Reason, Refusal};
 use serde_json::{Value, json};
 
@@ -35,6 +35,7 @@ fn lane_fields(verdict: &LaneVerdict) -> Value {
     json!({"lane": verdict.lane.name(), "post_quantum": verdict.lane.is_post_quantum(),
         "signed_weight": verdict.signed_weight.map(|weight| weight.to_string()),
         "signer_count": verdict.signer_count,
+        "wrapper_setup": verdict.wrapper_setup.map(WrapperSetup::name),
         "duration_ns": verdict.duration_ns.map(|ns| ns.to_string())})
 }
 
@@ -61,6 +62,9 @@ pub fn accepted_lines(verified: &HorizonVerified<'_>, total_ns: u64) -> Vec<Stri
     ];
     for verdict in verified.lanes() {
         let proven = match verdict.signed_weight {
+            Some(weight) if verdict.lane == Lane::Groth16 => {
+                format!("at least weight {weight} of {total}")
+            }
             Some(weight) => {
                 format!(
                     "{} validators, weight {weight} of {total}",
@@ -75,6 +79,12 @@ pub fn accepted_lines(verified: &HorizonVerified<'_>, total_ns: u64) -> Vec<Stri
             "  {:<8} {proven}, {kind}  {time}",
             verdict.lane.name()
         ));
+        if let Some(setup) = verdict.wrapper_setup.filter(|setup| setup.is_development()) {
+            lines.push(format!(
+                "           WARNING: {} key: whoever made it can forge this lane",
+                setup.name()
+            ));
+        }
     }
     let roots = lane_names(verified.pq_roots());
     let roots = if roots.is_empty() {

@@ -521,7 +521,8 @@ fn the_json_objects_keep_their_fields() {
             "lane",
             "post_quantum",
             "signed_weight",
-            "signer_count"
+            "signer_count",
+            "wrapper_setup"
         ]
     );
     let (_, refused) = object(&folder, &format!("{VERIFY} draft.bin"));

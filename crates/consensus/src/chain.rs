@@ -30,14 +30,21 @@ pub struct Chain {
     bias: std::sync::OnceLock<Bias>,
 }
 
+/// Says of a waiting transaction whether it may be put into a block.
+#[cfg(feature = "sim")]
+pub type Takes = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+/// Changes a block.
+#[cfg(feature = "sim")]
+pub type Change = Arc<dyn Fn(LedgerBlock) -> LedgerBlock + Send + Sync>;
+
 /// What a faulty proposer of a simulation does: chooses among the candidates, and changes the block.
 #[cfg(feature = "sim")]
 #[derive(Clone)]
 pub struct Bias {
     /// Whether a waiting transaction may be put into a block.
-    pub takes: Arc<dyn Fn(&[u8]) -> bool + Send + Sync>,
+    pub takes: Takes,
     /// Changes a block that was built.
-    pub change: Arc<dyn Fn(LedgerBlock) -> LedgerBlock + Send + Sync>,
+    pub change: Change,
 }
 
 #[cfg(feature = "sim")]
@@ -236,7 +243,10 @@ impl Chain {
 
     /// Builds the child of `parent` from the waiting transactions.
     pub(crate) fn build(&self, parent: &Base, time_ms: u64) -> Result<Block, String> {
-        #[cfg_attr(not(feature = "sim"), expect(unused_mut, reason = "simulations choose"))]
+        #[cfg_attr(
+            not(feature = "sim"),
+            expect(unused_mut, reason = "simulations choose")
+        )]
         let mut candidates = self.mempool().candidates(limits::MAX_BLOCK_BYTES);
         #[cfg(feature = "sim")]
         if let Some(bias) = self.bias.get() {

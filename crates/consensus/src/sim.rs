@@ -366,7 +366,10 @@ impl Net {
     /// As [`Self::start`]; [`Error::Stopped`] when it refused to start.
     pub async fn start_copy(&mut self, position: u16, disk: Disk) -> Result<(), Error> {
         let (task, started) = self.launch(position, disk, "-copy").await?;
-        let told = started.await.map_err(|_| Error::Stopped).and_then(|told| told);
+        let told = started
+            .await
+            .map_err(|_| Error::Stopped)
+            .and_then(|told| told);
         task.abort();
         told.map(drop)
     }

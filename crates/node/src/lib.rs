@@ -10,14 +10,19 @@
 //! | [`keys`] | the secrets of a validator |
 //! | [`metrics`] | the text of `/metrics` |
 //! | [`process`] | a validator process: start checks, lock, fence, engine, services, interface |
-//! | [`pulse`] | this validator's part in the committee that signs the Pulse |
-//! | [`relayer`] | carries messages: decisions, store, process |
+//! | [`pulse`] | the signing committee: nonces, partials, Pulses |
+//! | [`relayer`] | routes between networks |
 //! | [`service`] | what services want done, their jobs and faults |
 //! | [`signer`] | what this validator has signed, on disk before a signature leaves |
 //!
 //! The services are state machines without I/O: time, randomness and storage are given to them, and
 //! what they want done comes back as [`service::Action`].
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "the crate needs std"
+)]
 
 pub mod api;
 pub mod attest;

@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use simulation::{checks, run};
 
 /// Seeds of a usual run.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 12;
 /// Runs at a time.
 const THREADS: u64 = 2;
 

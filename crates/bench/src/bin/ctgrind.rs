@@ -14,10 +14,11 @@ use std::process::ExitCode;
 
 use core::convert::Infallible;
 
-use horizon_bench::fixture::{BATCH, Failed, Fixture};
-use horizon_cli::local::InProcess;
+use horizon_bench::Failed;
+use horizon_bench::fixture::{BATCH, Fixture};
 use horizon_hash::suite::Suite;
 use horizon_pulsar::committee::{Assignment, SignerShare};
+use horizon_pulsar::hazmat::local::InProcess;
 use horizon_ring::backend::Kind;
 use horizon_ring::sample::{self, SMALL_BYTES, WIDE_BYTES};
 use horizon_testkit::{SeededRng, secret};

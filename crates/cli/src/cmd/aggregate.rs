@@ -101,7 +101,10 @@ pub(super) fn run(options: &Options, output: Output) -> Result<(), Failure> {
 }
 
 /// The record that the envelope names, exactly.
-fn record_of<'r>(records: &'r [Record], draft: &Envelope<'_>) -> Result<&'r Record, Failure> {
+pub(super) fn record_of<'r>(
+    records: &'r [Record],
+    draft: &Envelope<'_>,
+) -> Result<&'r Record, Failure> {
     let unsigned = draft.message().unsigned();
     let key = RecordKey {
         network_id: unsigned.network_id(),

@@ -3,26 +3,77 @@
 //! The verdict is Prism's. The lanes are looked at one by one beside it, since Prism reports its
 //! first failure only.
 
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use horizon_groth16::vk::VerifyingKey;
 use horizon_warp::limits::{ENVELOPE_LEN_MAX, GROTH16_LEN};
 use horizon_warp::prism;
 use horizon_warp::registry::{Record, RecordKey};
 use horizon_warp::{
-    Attestation, Context, Envelope, Error, Lane, Policy, Quorum, Reason, Refusal, Registry, Tier,
+    Attestation, Context, Envelope, Lane, Policy, Quorum, Reason, Refusal, Registry, Tier,
 };
 use serde_json::{Value, json};
 
-use crate::cmd::verify::Options;
+use crate::cmd::locate;
+use crate::cmd::verify::Position;
 use crate::evidence::{self, Fault};
 use crate::exit::{Code, Failure};
+use crate::ids::Id;
 use crate::key_files::read_up_to;
+use crate::live::Endpoints;
 use crate::output::{Output, id};
+use crate::wrapper::{Claim, KeyOptions, prepare};
 use crate::{sources, verdict};
 
+#[derive(Args, Debug)]
+pub(super) struct Options {
+    /// Registry file, for an envelope
+    #[arg(long, value_name = "FILE")]
+    registry: Option<PathBuf>,
+    /// Policy file, for an envelope
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    wrapper: KeyOptions,
+    #[command(flatten)]
+    position: Position,
+    #[command(flatten)]
+    endpoints: Endpoints,
+    /// Envelope file, or the id of a message to be looked for at running processes
+    #[arg(value_name = "ENVELOPE|ID")]
+    subject: String,
+}
+
 pub(super) fn run(options: &Options, output: Output) -> Result<(), Failure> {
-    let policy = sources::read_policy(&options.policy)?;
-    let registry = sources::load_registry(&options.registry, &policy)?;
-    let context = options.position.context(&policy)?;
-    let bytes = read_up_to(&options.envelope, ENVELOPE_LEN_MAX)?;
+    if let Ok(wanted) = options.subject.parse::<Id>()
+        && !Path::new(&options.subject).exists()
+    {
+        return locate::run(&wanted.0, &options.endpoints, output);
+    }
+    let (Some(registry), Some(policy)) = (&options.registry, &options.policy) else {
+        let text =
+            "an envelope needs --registry and --policy; a message id needs --node or --devnet";
+        return Err(Failure::new(Code::Usage, text));
+    };
+    explain(options, registry, policy, output)
+}
+
+fn explain(
+    options: &Options,
+    registry: &Path,
+    policy: &Path,
+    output: Output,
+) -> Result<(), Failure> {
+    let policy = sources::read_policy(policy)?;
+    let registry = sources::load_registry(registry, &policy)?;
+    let wrapper = options.wrapper.load()?;
+    let context = Context {
+        wrapper: wrapper.as_ref(),
+        ..options.position.context(&policy)?
+    };
+    let bytes = read_up_to(Path::new(&options.subject), ENVELOPE_LEN_MAX)?;
+    prepare(wrapper.as_ref(), &registry, &policy, &bytes);
     let start = verdict::clock_ns();
     let outcome = prism::verify_bytes(&bytes, &registry, &policy, &context);
     let total_ns = verdict::clock_ns().saturating_sub(start);
@@ -102,6 +153,8 @@ struct Subject<'a> {
     record: Option<&'a Record>,
     tier: Option<Tier>,
     quorums: (Quorum, Quorum),
+    /// The wrapper key that policy pins, if it is loaded.
+    wrapper_key: Option<&'a VerifyingKey>,
 }
 
 impl<'a> Subject<'a> {
@@ -109,7 +162,7 @@ impl<'a> Subject<'a> {
         envelope: Envelope<'a>,
         registry: &'a Registry,
         policy: &Policy,
-        context: &Context<'_>,
+        context: &Context<'a>,
     ) -> Self {
         let unsigned = envelope.message().unsigned();
         let lineage = envelope.lineage();
@@ -136,6 +189,9 @@ impl<'a> Subject<'a> {
             quorums: source.map_or((Quorum::DEFAULT, Quorum::DEFAULT), |source| {
                 (source.beam_quorum(), source.certset_quorum())
             }),
+            wrapper_key: source
+                .and_then(|source| source.config().wrapper_key)
+                .and_then(|id| context.wrapper?.key(&id)),
         }
     }
 
@@ -236,15 +292,26 @@ impl<'a> Subject<'a> {
                         weigh(set.signers(), self.quorums.1);
                         evidence::check_certset(record, transcript.as_bytes(), &set)
                     }
-                    Attestation::Groth16(_) => Err(Error::Rejected {
-                        reason: Reason::Groth16Unsupported,
-                        lane: Some(Lane::Groth16),
-                        index: None,
+                    Attestation::Groth16(_) => {
+                        self.check_wrapper(record, transcript.as_bytes(), bytes)
                     }
-                    .into()),
                 }
             }
         }
+    }
+}
+
+impl Subject<'_> {
+    fn check_wrapper(&self, record: &Record, transcript: &[u8], bytes: &[u8]) -> Result<(), Fault> {
+        let lane = |reason| Fault {
+            reason,
+            validator: None,
+        };
+        let key = self.wrapper_key.ok_or(lane(Reason::Groth16Unsupported))?;
+        let claim = Claim::of(record, self.quorums.1)?;
+        let table = claim.table(key).map_err(lane)?;
+        let verified = claim.verify(key, &table, transcript, bytes);
+        verified.map(drop).map_err(lane)
     }
 }
 

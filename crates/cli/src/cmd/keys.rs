@@ -1,4 +1,6 @@
-//! `horizon keys`: key files of one signer, or of a whole set of validators.
+//! `horizon keys`: key files of one signer, of one validator, or of a whole set of validators.
+
+pub(crate) mod validator;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +13,17 @@ use crate::output::Output;
 use crate::scheme_keys::{SchemeKey, public_path};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Make a key; the secret is readable by its owner only and nothing is overwritten
     New(New),
+    /// Make every key of one validator of a network, and the public file that the others need
+    Validator(validator::Options),
     /// Show the public side of secret key files
     Show(Show),
 }
 
 #[derive(Args, Debug)]
-pub(super) struct New {
+pub(crate) struct New {
     /// The scheme; `validator` makes a Beam key (bls) and a certificate key (ml-dsa-65)
     #[arg(value_enum)]
     scheme: Scheme,
@@ -32,7 +36,7 @@ pub(super) struct New {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Show {
+pub(crate) struct Show {
     /// Secret key files
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -82,6 +86,7 @@ pub(super) fn run(command: Command, output: Output) -> Result<(), Failure> {
             Some(algorithm) => create(algorithm, &options.out, output),
             None => create_validators(&options, output),
         },
+        Command::Validator(options) => validator::run(&options, output),
         Command::Show(options) => {
             for path in &options.files {
                 show("keys.show", path, &SchemeKey::read(path)?, output);

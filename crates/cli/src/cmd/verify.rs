@@ -10,6 +10,7 @@ use horizon_warp::{Context, Policy, prism};
 use crate::exit::{Code, Failure};
 use crate::key_files::read_up_to;
 use crate::output::Output;
+use crate::wrapper::{KeyOptions, prepare};
 use crate::{sources, verdict};
 
 #[derive(Args, Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Options {
     /// Policy file
     #[arg(long, value_name = "FILE")]
     pub(super) policy: PathBuf,
+    #[command(flatten)]
+    pub(super) wrapper: KeyOptions,
     #[command(flatten)]
     pub(super) position: Position,
     /// The envelope, or a version 1 message
@@ -93,8 +96,13 @@ fn generation(text: &str) -> Result<(u64, u64), String> {
 pub(super) fn run(options: &Options, output: Output) -> Result<(), Failure> {
     let policy = sources::read_policy(&options.policy)?;
     let registry = sources::load_registry(&options.registry, &policy)?;
-    let context = options.position.context(&policy)?;
+    let wrapper = options.wrapper.load()?;
+    let context = Context {
+        wrapper: wrapper.as_ref(),
+        ..options.position.context(&policy)?
+    };
     let bytes = read_up_to(&options.envelope, ENVELOPE_LEN_MAX)?;
+    prepare(wrapper.as_ref(), &registry, &policy, &bytes);
     let start = verdict::clock_ns();
     let outcome = prism::verify_bytes(&bytes, &registry, &policy, &context);
     let total_ns = verdict::clock_ns().saturating_sub(start);

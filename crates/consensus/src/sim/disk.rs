@@ -159,7 +159,9 @@ impl Disk {
     /// be running.
     pub fn restore(&self, backup: &Backup) {
         let mut state = self.lock();
-        state.files.retain(|name, _| backup.files.contains_key(name));
+        state
+            .files
+            .retain(|name, _| backup.files.contains_key(name));
         for (name, bytes) in &backup.files {
             let file = state.files.entry(name.clone()).or_default();
             file.life = file.life.wrapping_add(1);
@@ -218,11 +220,7 @@ pub struct FileHandle {
 }
 
 impl FileHandle {
-    fn with<T>(
-        &self,
-        costs: bool,
-        work: impl FnOnce(&mut File) -> io::Result<T>,
-    ) -> io::Result<T> {
+    fn with<T>(&self, costs: bool, work: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.disk.lock();
         let life = state.files.get(&self.name).map(|file| file.life);
         if life != Some(self.life) {

@@ -29,6 +29,8 @@ pub const ANNOUNCE_EVERY: Duration = Duration::from_secs(2);
 pub const PEER_SILENCE: Duration = Duration::from_secs(7);
 /// How long a start waits to hear from its peers before it may vote.
 pub const PROBE: Duration = Duration::from_secs(3);
+/// How long a start still listens when enough peers were heard: their objections are under way.
+pub const SETTLE: Duration = Duration::from_millis(500);
 /// How often a start repeats its announcement while it waits.
 const PROBE_EVERY: Duration = Duration::from_millis(200);
 
@@ -158,7 +160,8 @@ impl Announcer {
     }
 
     /// Before the first vote: announces this life and listens for what peers know of another one.
-    /// Ends when more than the tolerated number of faulty peers has answered, or after [`PROBE`].
+    /// Ends [`SETTLE`] after more than the tolerated number of faulty peers was heard, or after
+    /// [`PROBE`].
     ///
     /// # Errors
     /// [`OtherLife`].
@@ -169,9 +172,17 @@ impl Announcer {
         height: u64,
     ) -> Result<(), OtherLife> {
         let wanted = self.mesh.roster().max_faults().saturating_add(1);
-        let end = runtime.current() + PROBE;
+        let mut end = runtime.current() + PROBE;
         let mut next = runtime.current();
-        while runtime.current() < end && self.witness.peers().count() < wanted {
+        let mut is_heard = false;
+        while runtime.current() < end {
+            if !is_heard && self.witness.peers().count() >= wanted {
+                // What was under way already is no answer: what peers hold against this life comes
+                // after it.
+                is_heard = true;
+                next = runtime.current();
+                end = end.min(next + SETTLE);
+            }
             if runtime.current() >= next {
                 self.announce(height);
                 next = runtime.current() + PROBE_EVERY;

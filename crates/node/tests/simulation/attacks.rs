@@ -99,7 +99,7 @@ fn strip(envelope: &[u8], pulse: bool) -> Vec<u8> {
         false => (envelope.pulse().unwrap(), &[][..]),
     };
     Envelope::with_lanes_unchecked(
-        envelope.message().clone(),
+        *envelope.message(),
         *envelope.lineage(),
         envelope.suite_field(),
         kept_pulse,
@@ -179,7 +179,7 @@ fn alone(envelope: &[u8], source: &Shared, rng: &mut SeededRng) -> Vec<u8> {
             signature: &beam,
         };
         Envelope::with_lanes_unchecked(
-            Message::new(message.clone(), beam),
+            Message::new(message, beam),
             lineage,
             parsed.suite_field(),
             parsed.pulse().unwrap(),

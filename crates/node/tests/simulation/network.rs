@@ -158,12 +158,13 @@ impl Shared {
         self.seat(at, |seat| seat.backend.clone())
     }
 
-    /// Any validator that answers, from `first` on.
-    pub fn any(&self, first: usize) -> Option<Arc<NodeBackend>> {
+    /// Any validator that answers, from `first` on; with care none that was made faulty.
+    pub fn any(&self, first: usize, careful: bool) -> Option<Arc<NodeBackend>> {
         let count = self.secrets.len();
         (0..count).find_map(|step| {
             let at = u16::try_from((first + step) % count).unwrap();
-            self.backend(at)
+            let faulty = self.role.is_some_and(|(faulty, _)| faulty == at);
+            self.backend(at).filter(|_| !careful || !faulty)
         })
     }
 
@@ -447,7 +448,7 @@ impl Shared {
         if let Some(bytes) = envelopes.values().next() {
             // A replay, or one with a signature of another message.
             let mut bytes = bytes.clone();
-            if block.height % 2 == 0 {
+            if block.height.is_multiple_of(2) {
                 *bytes.last_mut().unwrap() ^= 1;
             }
             *lock(&self.contraband) = Some(tx::deliver(&bytes));

@@ -89,8 +89,8 @@ impl Plan {
         let roles = [role(&mut rng), role(&mut rng)];
         let calls = [calls(&mut rng), calls(&mut rng)];
         let mut events = Vec::new();
-        for network in 0..2 {
-            let faulty = roles[network].map(|(at, _)| at);
+        for (network, role) in roles.iter().enumerate() {
+            let faulty = role.map(|(at, _)| at);
             let mut at_ms = 3_500 + rng.below(2_000);
             for _ in 0..rng.below(4) {
                 let what = fault(&mut rng, faulty);

@@ -34,6 +34,9 @@ pub struct Relay {
     endpoints: [usize; 2],
     /// Loses this many of 100 requests and answers.
     pub loss: u64,
+    /// Talks to validators that were not made faulty only. An answer of a validator that is cut off
+    /// or lies is an answer: a relayer does not leave such an endpoint by itself.
+    pub is_careful: bool,
     /// Presents nothing whose id is odd.
     pub withholds: bool,
     /// Dies after this many more commits.
@@ -87,6 +90,7 @@ impl Relay {
             rng: SeededRng::new(seed),
             endpoints: [0, 0],
             loss: 0,
+            is_careful: false,
             withholds: false,
             dies_in: None,
             restarts: 0,
@@ -227,8 +231,12 @@ impl Relay {
         let twice = self.loss > 0 && self.rng.below(10) == 0;
         let mut answer = None;
         for _ in 0..=u8::from(twice) {
-            let source = nets[self.from].any(self.endpoints[0]).filter(|_| !lost);
-            let destination = nets[there].any(self.endpoints[1]).filter(|_| !lost);
+            let source = nets[self.from]
+                .any(self.endpoints[0], self.is_careful)
+                .filter(|_| !lost);
+            let destination = nets[there]
+                .any(self.endpoints[1], self.is_careful)
+                .filter(|_| !lost);
             let ends = [source.as_deref(), destination.as_deref()];
             answer = Some(self.call(&request, ends, nets, presented));
         }

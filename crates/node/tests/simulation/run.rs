@@ -164,6 +164,7 @@ impl Run {
                 let mut relay = Relay::new(&name, from, settings, rng.next(), verbose);
                 relay.loss = plan.loss;
                 relay.withholds = plan.withholds && relayer == 0;
+                relay.is_careful = relayer == 1;
                 relays.push(relay);
             }
         }
@@ -423,7 +424,7 @@ impl Run {
     /// Lets the account of a network go on: signs, submits, and submits again.
     fn send(&mut self, net: usize, now_ms: u64) {
         let first = self.rng.index(4);
-        let Some(node) = self.shared[net].any(first) else {
+        let Some(node) = self.shared[net].any(first, false) else {
             return;
         };
         let genesis = &self.shared[net].genesis;
@@ -579,7 +580,8 @@ impl Run {
             .iter()
             .find(|(_, block)| block.delivered.iter().any(|delivered| !delivered.is_retry))
             .map(|(height, _)| *height);
-        let (Some(height), Some(node), Some(from)) = (delivered, destination.any(0), source.any(0))
+        let (Some(height), Some(node), Some(from)) =
+            (delivered, destination.any(0, true), source.any(0, true))
         else {
             return;
         };

@@ -80,7 +80,8 @@ fn disk(config: &NodeConfig, findings: &mut Findings) {
     let existing = folder
         .ancestors()
         .find(|path| path.is_dir())
-        .unwrap_or(folder);
+        // The last ancestor of a relative path is empty: the folder the process starts in.
+        .unwrap_or(Path::new("."));
     match rustix::fs::statvfs(existing) {
         Ok(figures) => {
             let free = figures.f_bavail.saturating_mul(figures.f_frsize);

@@ -750,6 +750,30 @@ async fn bodies_that_lie_about_their_size_and_heads_that_never_end_are_cut_off()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_writes_its_whole_body_first_still_reads_why_it_is_refused() {
+    let served = Served::start(Fake::new(1, 1, &[1], true), quick()).await;
+    let body = vec![b'x'; (1 << 20) + 1];
+    let octets = "application/octet-stream";
+    for (target, kind, status) in [
+        ("POST /v1/envelopes", octets, 413),
+        ("POST /v1/envelopes", "text/html", 415),
+        ("POST /v1/envelopes?x=1", octets, 400),
+        ("POST /v1/nowhere", octets, 404),
+        ("PUT /v1/envelopes", octets, 405),
+    ] {
+        let head = format!(
+            "{target} HTTP/1.1\r\nhost: x\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let written = stream.write_all(&body).await;
+        assert!(written.is_ok(), "{target}: {written:?}");
+        assert_eq!(read_answer(&mut stream).await.0, status, "{target}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn too_much_at_once_and_too_much_over_time_are_refused_and_watchers_are_still_answered() {
     let limits = Limits {
         requests: 1,

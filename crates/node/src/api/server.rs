@@ -1,5 +1,7 @@
 //! Limits of the interface, and the loop that serves connections.
 
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::collections::HashMap;
 use std::future::Future;
@@ -9,13 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
+use hyper::body::{Frame, SizeHint};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -32,6 +35,10 @@ const HEAD_LEN_MAX: usize = 16 * 1024;
 const DRAIN: Duration = Duration::from_secs(2);
 /// Pause after a failed accept, so that a lack of file descriptors does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Bytes of an unread body that are taken from a client that was answered before it had sent all.
+const LEFTOVER_LEN_MAX: usize = 4 * 1024 * 1024;
+/// How long such a client may take for them.
+const LEFTOVER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the interface allows at once and over time.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +169,21 @@ pub(crate) fn guard(router: Router, gate: Arc<Gate>) -> Router {
         .layer(middleware::from_fn_with_state(gate, pass))
 }
 
+/// Answers a request, and takes what the client still sends of a body that nobody read: a connection
+/// closed under a client that writes shows it a broken pipe instead of the refusal.
 async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let left = Leftover::default();
+    // Such a client sends its body only when it is asked for it.
+    let waits = request.headers().contains_key(header::EXPECT);
+    let request = request.map(|body| Body::new(left.watch(body)));
+    let response = admit(&gate, request, next).await;
+    if !waits {
+        let _ = tokio::time::timeout(LEFTOVER_TIMEOUT, left.take_rest()).await;
+    }
+    response
+}
+
+async fn admit(gate: &Gate, request: Request, next: Next) -> Response {
     // Whoever watches the process must be answered when it is busy.
     if matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {
         return next.run(request).await;
@@ -178,6 +199,68 @@ async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Re
     };
     let answer = tokio::time::timeout(gate.limits.request_timeout, next.run(request)).await;
     answer.unwrap_or_else(|_| ApiError::new(Code::Slow).into_response())
+}
+
+/// Where a body goes when its handler is done with it.
+#[derive(Clone, Debug, Default)]
+struct Leftover(Arc<Mutex<Option<Body>>>);
+
+impl Leftover {
+    fn watch(&self, body: Body) -> Watched {
+        Watched {
+            body,
+            left: self.clone(),
+        }
+    }
+
+    /// Reads to the end of the body, at most [`LEFTOVER_LEN_MAX`] bytes.
+    async fn take_rest(self) {
+        let body = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(body) = body else { return };
+        let mut parts = body.into_data_stream();
+        let mut len = 0_usize;
+        while let Some(Ok(part)) = parts.next().await {
+            len = len.saturating_add(part.len());
+            if len > LEFTOVER_LEN_MAX {
+                return;
+            }
+        }
+    }
+}
+
+/// A body that is kept when it is dropped before its end.
+struct Watched {
+    body: Body,
+    left: Leftover,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.body.is_end_stream() {
+            let body = core::mem::take(&mut self.body);
+            *self.left.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        }
+    }
 }
 
 /// Reads a body of at most `limit` bytes and of this content type.

@@ -107,7 +107,7 @@ pub struct Status {
 pub struct PulseStatus {
     /// `absent` (no share here), `preparing`, `ready` or `halted`.
     pub state: String,
-    /// Signatures for which nonces are ready.
+    /// Signatures for which the committee has nonces ready, whoever holds them.
     #[serde(with = "decimal")]
     pub ready: u64,
     /// Messages that wait for their Pulse.

@@ -21,7 +21,6 @@ use horizon_ledger::mempool::PoolRefusal;
 use horizon_ledger::{
     Delivery as Delivered, Genesis, Outgoing, Refusal, Status as LedgerStatus, Store, tx,
 };
-use horizon_pulsar::committee::State;
 use horizon_warp::payload::Routed;
 use horizon_warp::{Record, UnsignedMessage};
 
@@ -361,11 +360,9 @@ impl NodeBackend {
     fn pulse_status(&self) -> PulseStatus {
         let status = self.parts.services.pulse().status();
         let (_, state) = self.store().tip();
-        let ready = status
-            .states
-            .iter()
-            .find(|(state, _)| *state == State::Ready);
-        let ready = ready.map_or(0, |(_, count)| *count);
+        // What the ledger has, not what this member holds: a member that missed the windows of the first
+        // batches takes part in none, while the committee is ready without it.
+        let ready = state.pulse().ready_indices();
         let word = match (self.parts.has_share, ready) {
             (false, _) => "absent",
             (true, 0) => "preparing",
@@ -393,8 +390,6 @@ impl NodeBackend {
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(ApiError::from)
         };
-        let (_, state) = self.store().tip();
-        let _ = state;
         Ok(RegistryView {
             network_id: genesis.network_id(),
             chain_id: *genesis.chain_id(),

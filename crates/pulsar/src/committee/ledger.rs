@@ -182,6 +182,16 @@ impl Ledger {
         self.batches.values().map(|batch| batch.gather.plan())
     }
 
+    /// Indices that can be assigned now, over all batches.
+    #[must_use]
+    pub fn ready_indices(&self) -> u64 {
+        let left = |known: &Batch| match known.stage {
+            Stage::Ready(next) => u64::from(known.gather.plan().count.saturating_sub(next)),
+            Stage::Commit(_) | Stage::Have(_) => 0,
+        };
+        self.batches.values().map(left).sum()
+    }
+
     /// The attempts under way, in the order of their subjects: what a process that starts must know.
     pub fn attempts_under_way(&self) -> impl Iterator<Item = Underway<'_>> {
         self.subjects

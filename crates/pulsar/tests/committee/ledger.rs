@@ -373,6 +373,30 @@ fn honest_members_sign_every_subject_at_the_first_attempt() {
 }
 
 #[test]
+fn indices_are_counted_as_ready_from_the_last_announcement_to_their_assignment() {
+    let mut world = World::new(4, 3, &[(1, Fault::Absent)], 6);
+    assert_eq!(world.ledger.ready_indices(), 0);
+    let per_batch = u64::from(config(4).count);
+    let mut seen = false;
+    for _ in 0..12 {
+        world.block();
+        let ready = world.ledger.ready_indices();
+        // A set with the absent member never gets there, and others do without it.
+        let plans = world.ledger.plans();
+        let possible = plans.filter(|plan| !plan.set.ids().contains(&1)).count();
+        assert!(ready <= per_batch * possible as u64, "{ready}");
+        seen |= ready > 0;
+    }
+    assert!(seen);
+    let before = world.ledger.ready_indices();
+    world.submit(7);
+    let events = world.block();
+    let assigned = |event: &Event| matches!(event, Event::Assigned { .. });
+    assert_eq!(events.iter().filter(|event| assigned(event)).count(), 1);
+    assert_eq!(world.ledger.ready_indices(), before - 1);
+}
+
+#[test]
 fn an_index_is_assigned_once_for_ever() {
     let mut world = World::new(4, 3, &[(2, Fault::Garbage)], 2);
     world.block();

@@ -76,57 +76,61 @@ pub(super) async fn garbage(
     tracker: &mut Tracker,
     summary: &mut Summary,
 ) -> Result<(), Failure> {
-    // One that is asked to sign: the ledger leaves out members that missed a deadline.
-    let left_out = stage.status(0, 0).await?.pulse.excluded;
-    let mut spoiler = 1;
-    while spoiler + 1 < stage.nodes[0].len() {
-        let position = stage.status(0, spoiler).await?.position;
-        if position.is_some_and(|position| !left_out.contains(&position)) {
-            break;
+    // Members that missed a deadline are asked for no signature: one that is asked is the right spoiler.
+    for spoiler in 1..stage.nodes[0].len() {
+        let status = stage.status(0, spoiler).await?;
+        let position = status.position.unwrap_or_default();
+        if status.pulse.excluded.contains(&position) {
+            continue;
         }
-        spoiler += 1;
+        let node = stage.layout.networks[0].nodes[spoiler].clone();
+        stage.title(&format!("{} signs garbage", node.name));
+        let program = node_program(&stage.root, &node);
+        let honest = fs::read_to_string(&program.config)
+            .map_err(|error| Failure::io(&program.config, &error))?;
+        let write = |text: &str| {
+            fs::write(&program.config, text).map_err(|error| Failure::io(&program.config, &error))
+        };
+        stage.processes.kill(&node.name)?;
+        write(&format!("{honest}\n[faults]\ngarbage_partials = true\n"))?;
+        let outcome = spoil(stage, tracker, summary, spoiler, position).await;
+        // The folder stays: nobody shall start this validator like that by accident.
+        write(&honest)?;
+        let was_met = outcome?;
+        stage.processes.kill(&node.name)?;
+        stage.restart_node(0, spoiler)?;
+        let client = stage.nodes[0][spoiler].clone();
+        stage
+            .until("it is back and honest", async || {
+                super::super::status::is_ready(&client.readiness().await)
+            })
+            .await?;
+        if was_met {
+            return Ok(());
+        }
+        stage
+            .output
+            .text("  it missed a deadline while it started and is asked for no signature");
     }
-    let node = stage.layout.networks[0].nodes[spoiler].clone();
-    stage.title(&format!("{} signs garbage", node.name));
-    let program = node_program(&stage.root, &node);
-    let honest = fs::read_to_string(&program.config)
-        .map_err(|error| Failure::io(&program.config, &error))?;
-    let write = |text: &str| {
-        fs::write(&program.config, text).map_err(|error| Failure::io(&program.config, &error))
-    };
-    stage.processes.kill(&node.name)?;
-    write(&format!("{honest}\n[faults]\ngarbage_partials = true\n"))?;
-    let outcome = spoil(stage, tracker, summary, spoiler).await;
-    // The folder stays: nobody shall start this validator like that by accident.
-    write(&honest)?;
-    outcome?;
-    stage.processes.kill(&node.name)?;
-    stage.restart_node(0, spoiler)?;
-    let client = stage.nodes[0][spoiler].clone();
-    stage
-        .until("it is back and honest", async || {
-            super::super::status::is_ready(&client.readiness().await)
-        })
-        .await
+    let text = "no signing set had a spoiler in it";
+    Err(Failure::new(Code::Insufficient, text))
 }
 
+/// Whether a signing set with the spoiler in it was met and failed.
 async fn spoil(
     stage: &mut Stage,
     tracker: &mut Tracker,
     summary: &mut Summary,
     spoiler: usize,
-) -> Result<(), Failure> {
+    position: u32,
+) -> Result<bool, Failure> {
     stage.restart_node(0, spoiler)?;
     let client = stage.nodes[0][spoiler].clone();
     stage
-        .until("it is back and takes part", async || {
-            match client.status().await {
-                Ok(status) => status.pulse.ready > 0,
-                Err(_) => false,
-            }
+        .until("it is back", async || {
+            super::super::status::is_ready(&client.readiness().await)
         })
         .await?;
-    let position = stage.status(0, spoiler).await?.position.unwrap_or_default();
     for messages in 1..=MESSAGES_MAX {
         let row = tracker.send(stage, 0).await?;
         tracker.await_final(stage, &[row]).await?;
@@ -138,11 +142,10 @@ async fn spoil(
             .count();
         if attempts.len() > 1 && with_spoiler > 0 {
             report(stage, summary, position, &attempts, messages);
-            return Ok(());
+            return Ok(true);
         }
     }
-    let text = format!("{MESSAGES_MAX} messages and no signing set with the spoiler in it");
-    Err(Failure::new(Code::Insufficient, text))
+    Ok(false)
 }
 
 /// The signing sets that were asked for the Pulse of a message, in order, until it exists.
@@ -201,5 +204,5 @@ fn report(
     summary.garbage(spoiler, u32::try_from(failed).unwrap_or(u32::MAX), left_out);
 }
 
-/// A spoiler that is in three of four signing sets is met soon.
+/// The batches that were ready before the spoiler came back are used up first.
 const MESSAGES_MAX: u32 = 12;

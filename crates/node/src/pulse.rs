@@ -15,7 +15,7 @@
 //! Nonces live in memory only: a restart voids them on purpose (BatchVoid). Answers are on disk before they leave.
 //! The member stops for ever when it sees a second copy of itself, and so does the process (exit code 7).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -122,8 +122,6 @@ pub struct PulseService {
     /// When to submit a finished Pulse, milliseconds.
     turns: BTreeMap<[u8; 32], u64>,
     pending: BTreeMap<Key, Pending>,
-    /// Members that kept matrices of an expired batch to themselves, until they deliver a batch in full.
-    debtors: BTreeSet<u16>,
     budgets: BTreeMap<u16, Budget>,
     counts: PulseCounts,
     states: [u64; lane::STATES],
@@ -151,8 +149,6 @@ struct BatchView {
     is_ready: bool,
     /// Which indices of which member were taken, at a member of the set.
     taken: BTreeMap<u16, u64>,
-    /// Members that get the own matrices only after theirs.
-    held_back: BTreeSet<u16>,
     next_ms: u64,
     tries: u32,
 }
@@ -244,7 +240,6 @@ impl PulseService {
             pulse_order: VecDeque::new(),
             turns: BTreeMap::new(),
             pending,
-            debtors: BTreeSet::new(),
             budgets: BTreeMap::new(),
             counts: PulseCounts::default(),
             states: [0; lane::STATES],
@@ -559,38 +554,16 @@ impl PulseService {
             return;
         };
         *view.taken.entry(sender).or_default() |= 1 << index;
-        if view.missing(sender) != 0 {
-            return;
-        }
-        self.debtors.remove(&sender);
-        if view.held_back.remove(&sender) {
-            self.queue.push(Op::Serve {
-                to: sender,
-                batch,
-                indices: view.all(),
-            });
-        }
     }
 
-    /// Sends the own matrices to the set. A member that kept its own to itself in an earlier batch gets them only
-    /// after it has sent its own, in every other batch: the ledger cannot see who withholds, and penalises those
-    /// who lack the matrices; so whoever withholds must come to lack some, too. Every other batch, so that two
-    /// honest members that lost each other's matrices do not wait for each other.
+    /// Sends the own matrices to the other members of the set.
     fn send_matrices(&mut self, batch: u64, messages: &[Bytes], actions: &mut Vec<Action>) {
         let own = self.position();
-        let Some(view) = self.batches.get_mut(&batch) else {
+        let Some(view) = self.batches.get(&batch) else {
             return;
         };
         let mut sent = 0_u64;
-        for &to in view.plan.set.ids() {
-            if Some(to) == own {
-                continue;
-            }
-            let debtor_first = own.is_some_and(|own| goes_first(batch, to, own));
-            if debtor_first && self.debtors.contains(&to) && view.missing(to) != 0 {
-                view.held_back.insert(to);
-                continue;
-            }
+        for &to in view.plan.set.ids().iter().filter(|to| Some(**to) != own) {
             for bytes in messages {
                 let bytes = bytes.clone();
                 actions.push(Action::Send { to, bytes });
@@ -1062,7 +1035,7 @@ impl PulseService {
             return Ok(());
         };
         let is_mine = Some(member) == self.position();
-        let is_served = view.plan.set.slot(from).is_some() && !view.held_back.contains(&from);
+        let is_served = view.plan.set.slot(from).is_some();
         if !is_mine || !is_served || view.is_ready {
             return Ok(());
         }
@@ -1210,7 +1183,6 @@ impl BatchView {
             is_committed: false,
             is_ready: false,
             taken: BTreeMap::new(),
-            held_back: BTreeSet::new(),
             next_ms: 0,
             tries: 0,
         }
@@ -1282,12 +1254,6 @@ impl core::fmt::Debug for PulseStart<'_> {
             .field("member", &self.member)
             .finish_non_exhaustive()
     }
-}
-
-/// Of two members where one or both hold back, which sends first in this batch: it alternates.
-const fn goes_first(batch: u64, member: u16, other: u16) -> bool {
-    let is_even = (batch ^ member as u64 ^ other as u64).is_multiple_of(2);
-    (member < other) == is_even
 }
 
 const fn count(counter: &mut u64) {

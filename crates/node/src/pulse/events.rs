@@ -108,7 +108,6 @@ impl PulseService {
                     count(&mut self.counts.batches_void);
                 } else {
                     count(&mut self.counts.batches_late);
-                    self.note_debtors(*batch);
                 }
                 self.drop_batch(*batch);
             }
@@ -174,20 +173,6 @@ impl PulseService {
         for (from, bytes) in self.early.take_matrices(batch) {
             self.queue.push(Op::Matrix { from, bytes });
         }
-    }
-
-    /// An expired batch: whose matrices are missing here, although all commitments were final.
-    fn note_debtors(&mut self, batch: u64) {
-        let own = self.position();
-        let Some(view) = self.batches.get(&batch) else {
-            return;
-        };
-        if !view.is_planned || !view.is_committed {
-            return;
-        }
-        let others = view.plan.set.ids().iter().filter(|id| Some(**id) != own);
-        let debtors = others.filter(|id| view.missing(**id) != 0);
-        self.debtors.extend(debtors);
     }
 
     fn drop_batch(&mut self, batch: u64) {

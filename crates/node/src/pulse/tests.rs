@@ -146,7 +146,8 @@ fn a_member_that_keeps_its_matrices_stops_its_own_sets_only() {
         counts.batches_late > 0 && counts.matrices_requested > 0,
         "{counts:?}"
     );
-    // The ledger penalises those who lack matrices. It lacks some too, and comes to be in no set that matters.
+    // Those who lack its matrices carry no penalty for it, and the set without it is found again and again.
+    assert_eq!(net.state().pulse().penalties(), [0; 4]);
     net.submit(30);
     net.until(120_000, all_closed(34));
     let only = |plan: &Plan| plan.set.ids() == [0, 1, 2];

@@ -12,7 +12,11 @@
 //! so one that was not closed did not verify. The batch of a set that failed is void: otherwise the failed sets
 //! of one subject can fill all `P` places, and nothing would ever open again. For the same reason a new batch
 //! avoids the sets that failed for any open subject, also after a success with another one, and a subject for
-//! which all live batches have failed sets takes one of them after all.
+//! which all live batches have failed sets takes one of them after all. Lost messages and restarts look like a
+//! spoiler, so whatever was tried in vain is tried again when the others were, too. In one place these rules are
+//! others: a missing announcement (L3) counts against the set and not against the member, which may be the
+//! victim. The second window of an attempt (L6) lasts until a whole window after the last partial was posted,
+//! since an attempt whose sum verifies must have time to be closed.
 //! # Security
 //! Relies on the safety of the chain. Four or more members that sign garbage for ever can stall this lane at
 //! `n = 21` (finding C-06).
@@ -343,6 +347,13 @@ impl Ledger {
             return Err(Error::peer(header.sender, PeerFault::PartialTwice));
         }
         attempt.posts.insert(header.sender, body.session_ctx);
+        if let AttemptStage::Posting(until) = attempt.stage
+            && attempt.posts.len() == attempt.set.len()
+        {
+            // Whoever adds the partials up learns the last of them now, and must get its certificate in.
+            let until = until.max(height.saturating_add(self.config.sign_window));
+            attempt.stage = AttemptStage::Posting(until);
+        }
         Ok(())
     }
 
@@ -397,7 +408,10 @@ impl Ledger {
         }
     }
 
-    /// Rule L3.
+    /// Rule L3. A commitment that is missing is its member's fault. An announcement is not: whoever does
+    /// not have all matrices may be the victim of a member that keeps its own back, and that one would be the
+    /// only member without a penalty, and so in every set. As with a sum that does not verify, nobody is
+    /// blamed and the set is left aside.
     fn expire_batches(&mut self, events: &mut Vec<Event>) {
         let height = self.height;
         let late = |known: &Batch| match known.stage {
@@ -415,9 +429,15 @@ impl Ledger {
                 continue;
             };
             let missing = known.gather.behind();
-            missing
-                .iter()
-                .for_each(|member| self.standing.punish(*member));
+            let set = &known.gather.plan().set;
+            if matches!(known.stage, Stage::Commit(_)) {
+                missing
+                    .iter()
+                    .for_each(|member| self.standing.punish(*member));
+                self.standing.in_vain(set);
+            } else {
+                self.standing.failure(set);
+            }
             events.push(Event::Void { batch, missing });
         }
     }
@@ -487,7 +507,10 @@ impl Ledger {
             .filter(|open| !open.is_attempted())
         {
             let serves = |known: &Batch| !open.has_failed_with(&known.gather.plan().set);
-            let is_stuck = !self.batches.values().any(serves);
+            // A set that was tried in vain is none to wait for.
+            let hopeful =
+                |known: &Batch| serves(known) && standing.has_hope(&known.gather.plan().set);
+            let is_stuck = !self.batches.values().any(hopeful);
             let ready = self.batches.iter_mut().filter_map(|(batch, known)| {
                 let Stage::Ready(index) = known.stage else {
                     return None;
@@ -529,21 +552,12 @@ impl Ledger {
         while !self.retired && self.batches.len() < usize::from(self.config.live_batches) {
             let batch = self.next_batch;
             let live = self.batches.values().map(|known| &known.gather.plan().set);
+            let live: Vec<&SigningSet> = live.collect();
             let failed = self.subjects.values().flat_map(Open::failed_sets);
-            let avoided: BTreeSet<&SigningSet> = live.chain(failed).collect();
-            let avoided: Vec<&SigningSet> = avoided.into_iter().collect();
-            let mut set = self.standing.choose(&self.committee, batch, &avoided)?;
-            let barred: BTreeSet<SigningSet> = self
-                .subjects
-                .values()
-                .flat_map(Open::failed_sets)
-                .cloned()
-                .collect();
-            if (barred.contains(&set) || self.standing.failed.contains(&set))
-                && let Some(spare) = self.standing.spare(&self.committee, batch, &barred)?
-            {
-                set = spare;
-            }
+            let failed: Vec<&SigningSet> = failed.collect();
+            let set = self
+                .standing
+                .choose(&self.committee, batch, &live, &failed)?;
             let plan = self.committee.plan(batch, set, self.config.count)?;
             let gather = Arc::new(Gather::new(&self.committee, plan.clone()));
             let stage = Stage::Commit(self.height + self.config.window);

@@ -24,6 +24,10 @@ enum Fault {
     Garbage,
     /// Takes part in batches and never answers.
     Mute,
+    /// Commits, takes the matrices of others and sends its own to nobody.
+    Withholds,
+    /// Commits and never announces that it has the matrices.
+    Unsure,
 }
 
 /// A committee, its chain, and the transactions of the next block.
@@ -197,7 +201,9 @@ impl World {
             return;
         };
         let set = live.plan().set.clone();
-        for &sender in set.ids() {
+        let keeps = |id: &&u16| self.fault(**id) == Fault::Withholds;
+        let keeper = set.ids().iter().copied().find(|id| keeps(&id));
+        for &sender in set.ids().iter().filter(|id| Some(**id) != keeper) {
             let matrices = self.members[usize::from(sender)].matrices(batch);
             for matrix in matrices.expect("revealed").to_vec() {
                 for &id in set.ids().iter().filter(|id| **id != sender) {
@@ -208,6 +214,10 @@ impl World {
             }
         }
         for &id in set.ids() {
+            // All but the one that keeps its own lack some.
+            if keeper.is_some_and(|keeper| keeper != id) || self.fault(id) == Fault::Unsure {
+                continue;
+            }
             let have = self.members[usize::from(id)]
                 .have(batch, &mut Signer(id))
                 .expect("have");
@@ -486,6 +496,84 @@ fn an_absent_member_is_penalised_and_left_out() {
         world.block();
     }
     assert!(world.ledger.penalties()[1] < penalty || penalty == 0);
+}
+
+/// The ledger sees only who lacks matrices. With a penalty for that the one that keeps its own would stand best,
+/// be in every set, and no batch would ever get ready.
+#[test]
+fn a_member_that_keeps_its_matrices_or_never_announces_stops_nothing_and_nobody_else_pays() {
+    for (n, t) in [(4, 3), (7, 5)] {
+        for fault in [Fault::Withholds, Fault::Unsure] {
+            for seed in 0..n {
+                let mut world = World::new(n, t, &[(seed, fault)], u64::from(seed) + 50);
+                world.block();
+                (0..8).for_each(|id| world.submit(id));
+                world.run_until_closed(200);
+                let penalties = world.ledger.penalties();
+                assert!(
+                    penalties.iter().all(|penalty| *penalty == 0),
+                    "{penalties:?}"
+                );
+                assert_eq!(world.attempts(), 8, "n = {n}, member {seed}");
+            }
+        }
+    }
+}
+
+/// One set is good, and it failed for the subject: its members had trouble of their own for a while.
+#[test]
+fn a_set_that_failed_is_tried_again_when_all_others_are_stuck() {
+    for seed in 90..94 {
+        let mut world = World::new(4, 3, &[(1, Fault::Withholds), (0, Fault::Garbage)], seed);
+        world.block();
+        world.submit(7);
+        let has_failed = |event: &Event| matches!(event, Event::Failed { .. });
+        while !world.log.iter().any(has_failed) {
+            world.block();
+        }
+        world.faults[0] = Fault::None;
+        world.run_until_closed(200);
+    }
+}
+
+#[test]
+fn after_the_last_posted_partial_there_is_time_for_the_certificate() {
+    let mut world = World::new(4, 3, &[], 8);
+    world.block();
+    world.submit(7);
+    let is_posting = |event: &Event| matches!(event, Event::Posting { .. });
+    let mut cert = None;
+    while !world.log.iter().any(is_posting) {
+        world.block();
+        // The certificate gets lost.
+        let is_cert = |tx: &LedgerTx| matches!(tx, LedgerTx::PulseCert(_));
+        if let Some(at) = world.pending.iter().position(is_cert) {
+            cert = Some(world.pending.remove(at));
+        }
+    }
+    let is_post = |tx: &LedgerTx| matches!(tx, LedgerTx::PartialPost(_));
+    assert_eq!(world.pending.iter().filter(|tx| is_post(tx)).count(), 3);
+    let last = world.pending.iter().rposition(is_post).unwrap();
+    let last = world.pending.remove(last);
+    let window = config(4).sign_window;
+    (1..window).for_each(|_| drop(world.block()));
+    // In the last block of the window.
+    world.pending.push(last);
+    (0..window).for_each(|_| {
+        let events = world.block();
+        assert!(
+            !events
+                .iter()
+                .any(|event| matches!(event, Event::Failed { .. }))
+        );
+    });
+    world.pending.extend(cert);
+    let events = world.block();
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::Closed { .. }))
+    );
 }
 
 #[test]

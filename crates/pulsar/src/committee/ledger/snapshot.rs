@@ -21,7 +21,7 @@ use crate::committee::message::Reader;
 
 impl Ledger {
     /// The canonical bytes: version 1, era context 32, height 8, retired 1, next batch 8, subjects
-    /// so far 8; per member boot, penalty, suspicion 4 each; failed sets; batches with their
+    /// so far 8; per member boot, penalty, suspicion 4 each; sets tried in vain with their number of times 4; batches with their
     /// deadlines, commitments and announcements; open subjects with their attempts.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
@@ -42,9 +42,10 @@ impl Ledger {
             put_u32(&mut out, *penalty);
             put_u32(&mut out, *suspicion);
         }
-        put_len(&mut out, self.standing.failed.len());
-        for set in &self.standing.failed {
+        put_len(&mut out, self.standing.vain.len());
+        for (set, times) in &self.standing.vain {
             put_set(&mut out, set);
+            put_u32(&mut out, *times);
         }
         put_len(&mut out, self.batches.len());
         for (number, batch) in &self.batches {
@@ -119,19 +120,21 @@ impl Ledger {
         let Standing {
             penalty,
             suspicion,
-            failed,
+            vain,
         } = &mut self.standing;
         for ((boot, penalty), suspicion) in self.boots.iter_mut().zip(penalty).zip(suspicion) {
             *boot = read_u32(input, "boot")?;
             *penalty = read_u32(input, "penalty")?;
             *suspicion = read_u32(input, "suspicion")?;
         }
-        for _ in 0..read_len(input, "failed")? {
+        for _ in 0..read_len(input, "vain")? {
             let set = read_set(input, &self.committee)?;
-            if failed.last().is_some_and(|last| *last >= set) {
-                return Err(out_of_range("failed"));
+            let times = read_u32(input, "vain")?;
+            let last = vain.last_key_value().map(|(last, _)| last);
+            if times == 0 || last.is_some_and(|last| *last >= set) {
+                return Err(out_of_range("vain"));
             }
-            failed.insert(set);
+            vain.insert(set, times);
         }
         Ok(())
     }
@@ -282,4 +285,4 @@ const fn out_of_range(field: &'static str) -> Error {
 }
 
 /// Version byte.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;

@@ -1,20 +1,22 @@
 //! What the ledger remembers about members, and how it ranks them (rule L1).
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::committee::context::{Committee, SigningSet, plan_hash};
 use crate::committee::error::Error;
 
-/// Penalties, suspicion and failed sets.
+/// Penalties, suspicion, and sets that were tried in vain.
 #[derive(Clone, Debug)]
 pub(super) struct Standing {
-    /// Grows with every missed deadline, shrinks with time. By position.
+    /// Grows with every missed deadline that is the member's own fault, shrinks with time. By position.
     pub(super) penalty: Vec<u32>,
     /// Number of failed sets with this member since it last took part in a success. By position.
     pub(super) suspicion: Vec<u32>,
-    /// Sets whose partials were complete and did not verify, since the last success.
-    pub(super) failed: BTreeSet<SigningSet>,
+    /// How often a set was tried in vain since the last success: a commitment was missing, members did not get
+    /// each other's nonces in time, or the partials were complete and did not verify. Lost messages and members
+    /// that restart do that, too, so whatever was tried is tried again after the others.
+    pub(super) vain: BTreeMap<SigningSet, u32>,
 }
 
 impl Standing {
@@ -23,7 +25,7 @@ impl Standing {
         Self {
             penalty: zero.clone(),
             suspicion: zero,
-            failed: BTreeSet::new(),
+            vain: BTreeMap::new(),
         }
     }
 
@@ -48,23 +50,41 @@ impl Standing {
         penalties.copied().max().unwrap_or(0)
     }
 
-    /// A complete set of partials did not verify.
-    pub(super) fn failure(&mut self, set: &SigningSet) {
-        if self.failed.len() < FAILED_SETS_MAX {
-            self.failed.insert(set.clone());
+    /// A batch or an attempt of the set came to nothing.
+    pub(super) fn in_vain(&mut self, set: &SigningSet) {
+        if self.vain.len() >= VAIN_SETS_MAX && !self.vain.contains_key(set) {
+            self.vain.clear();
         }
+        let times = self.vain.entry(set.clone()).or_default();
+        *times = times.saturating_add(1);
+    }
+
+    /// The set came to nothing, and who is at fault cannot be told: members lack nonces of others, or a complete
+    /// set of partials did not verify.
+    pub(super) fn failure(&mut self, set: &SigningSet) {
+        self.in_vain(set);
         self.update(set, |suspicion| suspicion.saturating_add(1));
     }
 
     /// A set signed.
     pub(super) fn success(&mut self, set: &SigningSet) {
-        self.failed.clear();
+        self.vain.clear();
         self.update(set, |_| 0);
     }
 
+    /// Whether a set was not tried in vain since the last success.
+    pub(super) fn has_hope(&self, set: &SigningSet) -> bool {
+        !self.vain.contains_key(set)
+    }
+
     /// The signing set of batch `batch`: members by penalty, suspicion and hash, the shortest prefix that
-    /// holds `t` points. A set that is in `avoided` or failed since the last success is avoided by
-    /// ranking anew, up to 64 times.
+    /// holds `t` points. A set that was tried in vain, is in `failed` (once for each open subject that it failed
+    /// for) or in `live` is avoided by ranking anew, up to 64 times; if there is no other, the one of which
+    /// that is true least often is taken, `live` counting least.
+    ///
+    /// Every other batch may leave the penalties aside for a set that was tried in vain less often: when no set
+    /// of members without penalty gets anywhere, one of these spoils, and a member that only missed a deadline
+    /// is the better risk. Not every batch: there can be thousands of sets with a member that is down.
     ///
     /// # Errors
     /// None in a valid committee: all points together reach the threshold.
@@ -72,36 +92,36 @@ impl Standing {
         &self,
         committee: &Committee,
         batch: u64,
-        avoided: &[&SigningSet],
+        live: &[&SigningSet],
+        failed: &[&SigningSet],
     ) -> Result<SigningSet, Error> {
-        let mut set = self.ranked(committee, batch, None)?;
-        for round in 1..=RANKINGS_MAX {
-            if !avoided.contains(&&set) && !self.failed.contains(&set) {
+        let tried = |set: &SigningSet| {
+            let times = self.vain.get(set).copied().unwrap_or(0);
+            let times = usize::try_from(times).unwrap_or(usize::MAX);
+            times.saturating_add(count(failed, set))
+        };
+        let mut best: Option<((usize, usize), SigningSet)> = None;
+        for round in 0..=2 * RANKINGS_MAX {
+            let is_penalty_aside = round > RANKINGS_MAX;
+            let is_good =
+                |(tried, live): &(usize, usize)| *tried == 0 && (*live == 0 || is_penalty_aside);
+            if is_penalty_aside && !batch.is_multiple_of(2)
+                || best.as_ref().is_some_and(|(weight, _)| is_good(weight))
+            {
                 break;
             }
-            set = self.ranked(committee, batch, Some(round))?;
-        }
-        Ok(set)
-    }
-
-    /// A set that has not failed, whatever the penalties of its members: when all sets of members without
-    /// penalty have failed, one of these spoils, and a member that only missed a deadline is the better risk.
-    ///
-    /// # Errors
-    /// As [`Self::choose`].
-    pub(super) fn spare(
-        &self,
-        committee: &Committee,
-        batch: u64,
-        barred: &BTreeSet<SigningSet>,
-    ) -> Result<Option<SigningSet>, Error> {
-        for round in RANKINGS_MAX + 1..=2 * RANKINGS_MAX {
-            let set = self.ranked(committee, batch, Some(round))?;
-            if !barred.contains(&set) && !self.failed.contains(&set) {
-                return Ok(Some(set));
+            let set = self.ranked(committee, batch, (round > 0).then_some(round))?;
+            let lives = if is_penalty_aside {
+                usize::MAX
+            } else {
+                count(live, &set)
+            };
+            let weight = (tried(&set), lives);
+            if best.as_ref().is_none_or(|(least, _)| weight < *least) {
+                best = Some((weight, set));
             }
         }
-        Ok(None)
+        best.map(|(_, set)| set).ok_or(Error::Internal)
     }
 
     fn ranked(
@@ -152,10 +172,14 @@ impl Standing {
 
 /// Penalty of a missed deadline.
 pub(super) const PENALTY: u32 = 10;
-/// How often a batch is ranked anew before its set is taken anyway.
+/// How often a batch is ranked anew.
 const RANKINGS_MAX: u32 = 64;
-/// Most failed sets remembered; more than the attempts of days.
-const FAILED_SETS_MAX: usize = 65_536;
+/// Most sets remembered that were tried in vain; all are forgotten together when there are more.
+const VAIN_SETS_MAX: usize = 1_024;
+
+fn count(sets: &[&SigningSet], set: &SigningSet) -> usize {
+    sets.iter().filter(|other| **other == set).count()
+}
 
 #[cfg(test)]
 mod tests {
@@ -175,7 +199,7 @@ mod tests {
         standing.punish(0);
         standing.punish(3);
         for batch in 0..20 {
-            let set = standing.choose(&committee, batch, &[]).unwrap();
+            let set = standing.choose(&committee, batch, &[], &[]).unwrap();
             assert_eq!(set.ids(), [1, 2, 4]);
         }
         (0..PENALTY).for_each(|_| standing.decay());
@@ -183,27 +207,60 @@ mod tests {
     }
 
     #[test]
-    fn live_and_failed_sets_are_avoided_as_long_as_there_are_others() {
+    fn live_sets_and_sets_tried_in_vain_are_avoided_as_long_as_there_are_others() {
         let committee = committee(4, 3);
         let mut standing = Standing::new(4);
         let mut live: Vec<SigningSet> = Vec::new();
+        let chosen = |standing: &Standing, batch, live: &[SigningSet]| {
+            let live: Vec<&SigningSet> = live.iter().collect();
+            standing.choose(&committee, batch, &live, &[]).unwrap()
+        };
         for batch in 0..4 {
-            let set = standing
-                .choose(&committee, batch, &live.iter().collect::<Vec<_>>())
-                .unwrap();
+            let set = chosen(&standing, batch, &live);
             assert!(!live.contains(&set), "batch {batch}");
             live.push(set);
         }
-        // All four sets are live: the last ranking is taken anyway.
-        standing
-            .choose(&committee, 4, &live.iter().collect::<Vec<_>>())
-            .unwrap();
-        standing.failure(&live[0]);
+        // All four sets are live: one of them is taken twice.
+        live.push(chosen(&standing, 4, &live));
+        for tried in 0..3 {
+            standing.failure(&live[tried]);
+            for batch in 5..20 {
+                assert!(!live[..=tried].contains(&chosen(&standing, batch, &[])));
+            }
+        }
+        // A live set is better than one tried in vain.
         for batch in 5..20 {
-            assert_ne!(standing.choose(&committee, batch, &[]).unwrap(), live[0]);
+            assert_eq!(chosen(&standing, batch, &live), live[3]);
+        }
+        // When all were, the one tried least often.
+        standing.failure(&live[3]);
+        for tried in [0, 1, 3] {
+            standing.failure(&live[tried]);
+        }
+        for batch in 5..20 {
+            assert_eq!(chosen(&standing, batch, &[]), live[2]);
         }
         standing.success(&live[1]);
-        assert!(standing.failed.is_empty());
+        assert!(standing.vain.is_empty());
+        // Sets that failed for subjects that are open yet count, too.
+        let failed: Vec<&SigningSet> = live[..3].iter().collect();
+        for batch in 5..20 {
+            assert_eq!(
+                standing.choose(&committee, batch, &[], &failed).unwrap(),
+                live[3]
+            );
+        }
+    }
+
+    #[test]
+    fn sets_tried_in_vain_are_remembered_in_bounded_memory() {
+        let big = testing::committee(21);
+        let mut standing = Standing::new(21);
+        for batch in 0..5_000 {
+            let set = standing.ranked(&big, batch, Some(1)).unwrap();
+            standing.failure(&set);
+            assert!(standing.vain.len() <= VAIN_SETS_MAX);
+        }
     }
 
     #[test]
@@ -211,18 +268,45 @@ mod tests {
         let committee = committee(4, 3);
         let mut standing = Standing::new(4);
         standing.punish(2);
-        let stuck = standing.choose(&committee, 0, &[]).unwrap();
-        assert_eq!(stuck.ids(), [0, 1, 3]);
-        standing.failure(&stuck);
-        // By penalty there is no other set.
-        assert_eq!(standing.choose(&committee, 1, &[]).unwrap(), stuck);
-        let none = BTreeSet::new();
-        let mut tried = BTreeSet::new();
-        while let Some(set) = standing.spare(&committee, 1, &none).unwrap() {
-            assert!(set.slot(2).is_some() && tried.insert(set.clone()));
+        let first = standing.choose(&committee, 0, &[], &[]).unwrap();
+        assert_eq!(first.ids(), [0, 1, 3]);
+        standing.failure(&first);
+        let mut tried = BTreeMap::new();
+        for batch in 1..8 {
+            let set = standing.choose(&committee, batch, &[], &[]).unwrap();
+            if !batch.is_multiple_of(2) {
+                // By penalty there is no other set, and it may have had bad luck only.
+                assert_eq!(set, first);
+                continue;
+            }
+            assert!(set.slot(2).is_some() && tried.insert(set.clone(), ()).is_none());
             standing.failure(&set);
         }
         assert_eq!(tried.len(), 3);
+    }
+
+    #[test]
+    fn one_good_set_is_found_again_whatever_happened() {
+        // Member 0 is down, and the others had bad luck together: by penalty theirs is the only set, and all
+        // others are without hope.
+        let committee = committee(4, 3);
+        let good = committee.signing_set(&[1, 2, 3]).unwrap();
+        let mut standing = Standing::new(4);
+        standing.failure(&good);
+        for batch in 0..40 {
+            let set = standing.choose(&committee, batch, &[], &[&good]).unwrap();
+            if set == good {
+                assert!(batch < 20, "batch {batch}");
+                if batch >= 8 {
+                    return;
+                }
+                standing.failure(&good);
+            } else {
+                standing.punish(0);
+                standing.in_vain(&set);
+            }
+        }
+        panic!("never tried again");
     }
 
     #[test]
@@ -233,11 +317,11 @@ mod tests {
         let mut standing = Standing::new(3);
         standing.punish(1);
         standing.punish(2);
-        assert_eq!(standing.choose(&committee, 0, &[]).unwrap().ids(), [0]);
+        assert_eq!(standing.choose(&committee, 0, &[], &[]).unwrap().ids(), [0]);
         standing.punish(0);
         standing.punish(0);
         assert_eq!(
-            standing.choose(&committee, 0, &[]).unwrap().ids(),
+            standing.choose(&committee, 0, &[], &[]).unwrap().ids(),
             [0, 1, 2]
         );
     }
@@ -251,7 +335,7 @@ mod tests {
         for attempt in 1.. {
             while live.len() < 3 {
                 let others: Vec<&SigningSet> = live.iter().collect();
-                live.push(standing.choose(committee, batch, &others).unwrap());
+                live.push(standing.choose(committee, batch, &others, &[]).unwrap());
                 batch += 1;
             }
             let set = live.remove(0);

@@ -12,7 +12,7 @@
 //! | 07 | partial request | ceremony | `batch u64`, `index u16`, `attempt u32`, `count u16`, then `member u16` each |
 //! | 08 | pulse | gossip | `subject[32]`, `attempt u32`, `batch u64`, Pulse (33,052 bytes) |
 //! | 09 | pulse request | gossip | `count u16`, then `subject[32]` each |
-//! | 0a | boot announcement | gossip | `sender u16`, `boot u64`, `incarnation[32]`, `height u64`, signature (3,309 bytes) |
+//! | 0a | boot announcement | gossip | `sender u16`, `boot u64`, `incarnation[32]`, `height u64`, `number u64`, signature (3,309 bytes) |
 //! | 0b | attestation refusal | gossip | `count u16`, then per item `id[32]`, `signer u16`, `reason u8` |
 //!
 //! Integers are big-endian. Unknown tags, unknown lane bits, counts of zero or above the limit, repeated or
@@ -153,7 +153,7 @@ pub struct FinishedPulse {
 ///
 /// # Security
 /// Signed with the certificate key under [`BOOT_CONTEXT`]. A peer that holds an announcement of the same
-/// validator with another incarnation and a boot that is not smaller sends it back: that is proof, by the
+/// validator with another incarnation and a boot, height or number that is not smaller sends it back: that is proof, by the
 /// validator's own signature, that the directory was copied or restored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BootAnnouncement {
@@ -165,6 +165,8 @@ pub struct BootAnnouncement {
     pub incarnation: [u8; 32],
     /// Its final height.
     pub height: u64,
+    /// How many announcements its directory has made, this one included: on disk before it is said.
+    pub number: u64,
     /// ML-DSA-65 signature over [`BootAnnouncement::message`].
     pub signature: Box<[u8; MLDSA65_SIGNATURE_LEN]>,
 }
@@ -509,7 +511,8 @@ impl PartialRequest {
 }
 
 impl BootAnnouncement {
-    /// What the signature is over: the hash of the genesis, sender, boot, incarnation and height, 82 bytes.
+    /// What the signature is over: the hash of the genesis, sender, boot, incarnation, height and
+    /// number, 90 bytes.
     #[must_use]
     pub fn message(&self, genesis_hash: &[u8; 32]) -> Vec<u8> {
         let mut out = genesis_hash.to_vec();
@@ -522,6 +525,7 @@ impl BootAnnouncement {
         out.extend_from_slice(&self.boot.to_be_bytes());
         out.extend_from_slice(&self.incarnation);
         out.extend_from_slice(&self.height.to_be_bytes());
+        out.extend_from_slice(&self.number.to_be_bytes());
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
@@ -530,6 +534,7 @@ impl BootAnnouncement {
             boot: reader.u64("boot")?,
             incarnation: *reader.array("incarnation")?,
             height: reader.u64("height")?,
+            number: reader.u64("number")?,
             signature: Box::new(*reader.array("signature")?),
         })
     }
@@ -541,6 +546,7 @@ impl fmt::Debug for BootAnnouncement {
             .field("sender", &self.sender)
             .field("boot", &self.boot)
             .field("height", &self.height)
+            .field("number", &self.number)
             .finish_non_exhaustive()
     }
 }
@@ -792,6 +798,7 @@ mod tests {
                 boot: 9,
                 incarnation: [8; 32],
                 height: 77,
+                number: 12,
                 signature: Box::new([5; MLDSA65_SIGNATURE_LEN]),
             }),
         ]

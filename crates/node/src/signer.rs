@@ -328,6 +328,36 @@ impl Guard {
         })
     }
 
+    /// Number of boot announcements that this directory has made.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`].
+    pub fn announcements(&self) -> Result<u64, Error> {
+        let read = self.shared.database.begin_read().map_err(unreadable)?;
+        let meta = read.open_table(META).map_err(unreadable)?;
+        let found = meta.get(KEY_ANNOUNCEMENTS).map_err(unreadable)?;
+        let Some(found) = found else {
+            return Ok(0);
+        };
+        let count = found.value().try_into().map(u64::from_be_bytes);
+        count.map_err(|_| Error::Unreadable("announcements".into()))
+    }
+
+    /// Counts one more announcement, durably, and gives its number, which is greater than `lost`.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], [`Error::Unreadable`], [`Error::Write`].
+    pub fn count_announcement(&self, lost: u64) -> Result<u64, Error> {
+        let number = self.announcements()?.max(lost).saturating_add(1);
+        self.write(Durability::Immediate, |transaction| {
+            let mut meta = transaction.open_table(META).map_err(unreadable)?;
+            meta.insert(KEY_ANNOUNCEMENTS, &number.to_be_bytes()[..])
+                .map_err(write_failed)?;
+            Ok(())
+        })?;
+        Ok(number)
+    }
+
     /// The session records of the Pulse committee, in the same file.
     #[must_use]
     pub fn records(&self) -> Records {
@@ -512,6 +542,7 @@ const NONCES: TableDefinition<'_, [u8; 40], [u8; 32]> = TableDefinition::new("no
 const KEY_SCHEMA: &str = "schema";
 const KEY_IDENTITY: &str = "identity";
 const KEY_FENCE: &str = "fence";
+const KEY_ANNOUNCEMENTS: &str = "announcements";
 /// Version of the layout.
 const SCHEMA: u64 = 1;
 /// Bytes that redb may cache.

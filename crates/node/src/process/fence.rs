@@ -2,12 +2,13 @@
 //!
 //! Every start gets a number and a random name. Both are written to the signing guard and to the
 //! file `boot` before anything else happens, and are announced to the peers, signed, with the height
-//! of the ledger on disk. A peer that has seen more of this validator than it now claims sends the
-//! newer announcement back: this validator's own signature proves that another life of it exists.
+//! of the ledger on disk. Announcements are repeated every few seconds and counted on disk before
+//! they are made. A peer that has seen more of this validator than it now claims sends the newer
+//! announcement back: this validator's own signature proves that another life of it exists.
 //!
 //! What is noticed: parts of the directory from different times (here); a whole directory from
-//! before the last start, or from before a height that peers were told (by any one honest peer that
-//! is reached). What is not: a copy as young as the last thing that peers were told.
+//! before the last start, or from before the last announcement that any one honest peer which is
+//! reached has heard. What is not: a copy younger than that.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -193,6 +194,8 @@ pub struct Witness {
     fence: Fence,
     /// Height of the ledger when this life began.
     start_height: u64,
+    /// Announcements of this directory when this life began.
+    start_number: u64,
     /// Lives up to this start are known to be lost.
     accepted: u64,
     genesis_hash: [u8; 32],
@@ -210,6 +213,11 @@ pub enum Heard {
     Older(Box<BootAnnouncement>),
     /// The signature does not verify or the sender speaks for somebody else.
     Forged,
+    /// A life of this validator that the operator knows to be lost made this many announcements.
+    Lost {
+        /// Their number.
+        number: u64,
+    },
     /// There is, or was, another life of this validator: stop.
     Myself {
         /// Its boot number.
@@ -220,12 +228,14 @@ pub enum Heard {
 }
 
 impl Witness {
-    /// `keys` are the certificate keys in canonical order.
+    /// `start_height` and `start_number` are the height of the ledger and the number of announcements
+    /// on disk, `keys` the certificate keys in canonical order.
     #[must_use]
     pub const fn new(
         me: u16,
         fence: Fence,
         start_height: u64,
+        start_number: u64,
         genesis_hash: [u8; 32],
         keys: Vec<VerifyingKey>,
     ) -> Self {
@@ -233,6 +243,7 @@ impl Witness {
             me,
             fence,
             start_height,
+            start_number,
             accepted: 0,
             genesis_hash,
             keys,
@@ -247,7 +258,7 @@ impl Witness {
         self
     }
 
-    /// Announces this life. `height` must be on disk.
+    /// Announces this life. `height` and the `number` of this announcement must be on disk.
     ///
     /// # Errors
     /// The signing library's.
@@ -255,6 +266,7 @@ impl Witness {
         &self,
         key: &SigningKey,
         height: u64,
+        number: u64,
         rng: &mut dyn CryptoRng,
     ) -> Result<BootAnnouncement, horizon_sig::error::Error> {
         let mut announcement = BootAnnouncement {
@@ -262,6 +274,7 @@ impl Witness {
             boot: self.fence.boot,
             incarnation: self.fence.incarnation,
             height,
+            number,
             signature: Box::new([0; horizon_warp::limits::MLDSA65_SIGNATURE_LEN]),
         };
         let message = announcement.message(&self.genesis_hash);
@@ -285,8 +298,8 @@ impl Witness {
         }
         match self.seen.get(&sender) {
             Some(known) if is_older(&announcement, known) => Heard::Older(Box::new(known.clone())),
-            // Overtaken on the way: the newer height stays.
-            Some(known) if announcement.height < known.height => Heard::Fine,
+            // Overtaken on the way: the newer one stays.
+            Some(known) if announcement.number < known.number => Heard::Fine,
             _ => {
                 self.seen.insert(sender, announcement);
                 Heard::Fine
@@ -301,10 +314,16 @@ impl Witness {
 
     fn hear_myself(&self, announcement: &BootAnnouncement) -> Heard {
         let mine = announcement.incarnation == self.fence.incarnation;
-        let younger =
-            announcement.boot >= self.fence.boot || announcement.height > self.start_height;
-        if mine || !younger || announcement.boot <= self.accepted {
+        let younger = announcement.boot >= self.fence.boot
+            || announcement.height > self.start_height
+            || announcement.number > self.start_number;
+        if mine || !younger {
             return Heard::Fine;
+        }
+        if announcement.boot <= self.accepted {
+            return Heard::Lost {
+                number: announcement.number,
+            };
         }
         Heard::Myself {
             boot: announcement.boot,
@@ -330,7 +349,7 @@ fn is_older(new: &BootAnnouncement, known: &BootAnnouncement) -> bool {
         // Messages may overtake each other.
         return false;
     }
-    new.boot <= known.boot || new.height < known.height
+    new.boot <= known.boot || new.height < known.height || new.number <= known.number
 }
 
 /// The refusal for a directory that peers know better.

@@ -71,10 +71,15 @@ async fn main(context: runtime::Context, node: Prepared, stop: Stop) -> Result<(
     let (mut inbox, ceremony) = inboxes.ok_or_else(|| internal(&"an inbox is missing"))?;
     let observing = node.restored.filter(|restored| !restored.caught_up);
     let accepted = node.restored.map_or(0, |restored| restored.boot);
+    let number = node
+        .guard
+        .announcements()
+        .map_err(|error| Failure::new(IO, format!("signer.redb: {error}")))?;
     let witness = Witness::new(
         node.position,
         node.fence,
         height,
+        number,
         *node.genesis.hash(),
         node.genesis.member_keys().to_vec(),
     )
@@ -85,6 +90,7 @@ async fn main(context: runtime::Context, node: Prepared, stop: Stop) -> Result<(
         Arc::clone(&certset),
         mesh.clone(),
         peers.clone(),
+        node.guard.clone(),
         rng,
     );
     announcer

@@ -22,6 +22,7 @@ use super::fence::{Heard, Witness};
 use super::services::Services;
 use crate::gossip::{self, BootAnnouncement, Gossip};
 use crate::service::{Action, Job, JobResult, PeerFault, Unsafe};
+use crate::signer::Guard;
 
 /// How often a node announces itself.
 pub const ANNOUNCE_EVERY: Duration = Duration::from_secs(2);
@@ -80,6 +81,9 @@ pub struct Announcer {
     key: Arc<SigningKey>,
     mesh: Mesh,
     peers: Peers,
+    guard: Guard,
+    /// Announcements of a life that is known to be lost.
+    lost: u64,
     rng: Box<dyn CryptoRng + Send>,
 }
 
@@ -101,13 +105,14 @@ pub struct OtherLife {
 }
 
 impl Announcer {
-    /// `key` is the certificate key of this validator.
+    /// `key` is the certificate key of this validator, `guard` counts its announcements.
     #[must_use]
     pub fn new(
         witness: Witness,
         key: Arc<SigningKey>,
         mesh: Mesh,
         peers: Peers,
+        guard: Guard,
         rng: Box<dyn CryptoRng + Send>,
     ) -> Self {
         Self {
@@ -115,13 +120,24 @@ impl Announcer {
             key,
             mesh,
             peers,
+            guard,
+            lost: 0,
             rng,
         }
     }
 
     /// Announces this life with a height that is on disk.
     pub fn announce(&mut self, height: u64) {
-        let announcement = self.witness.announce(&self.key, height, &mut *self.rng);
+        let number = match self.guard.count_announcement(self.lost) {
+            Ok(number) => number,
+            Err(error) => {
+                warn!(%error, "cannot count an announcement");
+                return;
+            }
+        };
+        let announcement = self
+            .witness
+            .announce(&self.key, height, number, &mut *self.rng);
         match announcement {
             Ok(announcement) => self.send(To::All, announcement),
             Err(error) => warn!(%error, "cannot sign an announcement"),
@@ -143,6 +159,12 @@ impl Announcer {
         match self.witness.hear(from, announcement) {
             Heard::Fine => {
                 self.peers.heard(from, now, about_itself.then_some(height));
+                Ok(())
+            }
+            Heard::Lost { number } => {
+                // From here on, so that peers take this directory's announcements for the newer ones.
+                self.lost = self.lost.max(number);
+                self.peers.heard(from, now, None);
                 Ok(())
             }
             Heard::Older(newer) => {

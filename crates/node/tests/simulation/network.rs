@@ -212,13 +212,16 @@ impl Shared {
         self.set_bias(me, &chain);
         let height = chain.height();
         let keys = self.genesis.member_keys().to_vec();
-        let witness = Witness::new(me, fence, height, *self.genesis.hash(), keys);
+        let number = guard.announcements().unwrap();
+        let hash = *self.genesis.hash();
+        let witness = Witness::new(me, fence, height, number, hash, keys);
         let peers = Peers::default();
         let mut announcer = Announcer::new(
             witness,
             Arc::clone(&self.secrets[usize::from(me)].certset),
             mesh.clone(),
             peers.clone(),
+            guard.clone(),
             Box::new(self.rng(me, 2)),
         );
         let mut gossip = mesh.take_inbox(Channel::Gossip).unwrap();

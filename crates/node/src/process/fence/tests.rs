@@ -9,6 +9,7 @@ fn keys() -> Vec<SigningKey> {
         .collect()
 }
 
+/// A life that began at `height`, after twice as many announcements.
 fn witness(me: u16, boot: u64, name: u8, height: u64) -> Witness {
     let fence = Fence {
         boot,
@@ -18,13 +19,18 @@ fn witness(me: u16, boot: u64, name: u8, height: u64) -> Witness {
         .iter()
         .map(|key| key.verifying_key().clone())
         .collect();
-    Witness::new(me, fence, height, [9; 32], keys)
+    Witness::new(me, fence, height, 2 * height, [9; 32], keys)
 }
 
+/// An announcement at `height`, with twice that as its number.
 fn announce(me: u16, boot: u64, name: u8, height: u64) -> BootAnnouncement {
+    numbered(me, boot, name, height, 2 * height)
+}
+
+fn numbered(me: u16, boot: u64, name: u8, height: u64, number: u64) -> BootAnnouncement {
     let key = &keys()[usize::from(me)];
     witness(me, boot, name, 0)
-        .announce(key, height, &mut SeededRng::new(1))
+        .announce(key, height, number, &mut SeededRng::new(1))
         .unwrap()
 }
 
@@ -80,15 +86,18 @@ fn a_peer_that_claims_less_than_before_gets_its_own_words_back() {
     // The same life may be heard out of order, a later life goes on from there.
     assert_eq!(me.hear(1, announce(1, 5, 7, 90)), Heard::Fine);
     assert_eq!(me.hear(1, announce(1, 5, 7, 120)), Heard::Fine);
-    let newest = announce(1, 6, 8, 120);
+    let newest = numbered(1, 6, 8, 120, 241);
     assert_eq!(me.hear(1, newest.clone()), Heard::Fine);
     for older in [
         announce(1, 5, 7, 130),
         announce(1, 6, 9, 130),
-        announce(1, 7, 9, 119),
+        numbered(1, 7, 9, 119, 242),
+        // While the chain stands still only the number tells.
+        numbered(1, 7, 9, 120, 241),
     ] {
         assert_eq!(me.hear(1, older), Heard::Older(Box::new(newest.clone())));
     }
+    assert_eq!(me.hear(1, numbered(1, 7, 9, 120, 242)), Heard::Fine);
     assert_eq!(me.peers().collect::<Vec<_>>(), [1]);
 }
 
@@ -101,12 +110,18 @@ fn a_validator_recognises_another_life_of_its_own() {
     assert_eq!(me.hear(0, announce(2, 4, 9, 10)), myself(4, 10));
     assert_eq!(me.hear(0, announce(2, 9, 9, 10)), myself(9, 10));
     assert_eq!(me.hear(0, announce(2, 3, 9, 51)), myself(3, 51));
+    // The chain stood still, and a copy from before the last announcement knows fewer of them.
+    assert_eq!(me.hear(0, numbered(2, 3, 9, 50, 100)), Heard::Fine);
+    assert_eq!(me.hear(0, numbered(2, 3, 9, 50, 101)), myself(3, 50));
 }
 
 #[test]
 fn an_accepted_loss_is_not_another_life_but_a_later_one_is() {
     let mut me = witness(2, 8, 1, 50).accepting(7);
-    assert_eq!(me.hear(0, announce(2, 7, 9, 90)), Heard::Fine);
+    assert_eq!(
+        me.hear(0, announce(2, 7, 9, 90)),
+        Heard::Lost { number: 180 }
+    );
     let later = Heard::Myself {
         boot: 8,
         height: 90,
@@ -124,4 +139,19 @@ fn nobody_speaks_for_another_and_signatures_are_checked() {
     let mut unknown = announce(1, 1, 1, 1);
     unknown.sender = 7;
     assert_eq!(me.hear(7, unknown), Heard::Forged);
+}
+
+#[test]
+fn announcements_are_counted_on_disk_and_past_those_of_a_lost_life() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("signer.redb");
+    let guard = Guard::create_file(&path, &[1; 32]).unwrap();
+    assert_eq!(guard.announcements(), Ok(0));
+    assert_eq!(guard.count_announcement(0), Ok(1));
+    assert_eq!(guard.count_announcement(0), Ok(2));
+    drop(guard);
+    let guard = Guard::open_file(&path, &[1; 32]).unwrap();
+    assert_eq!(guard.announcements(), Ok(2));
+    assert_eq!(guard.count_announcement(90), Ok(91));
+    assert_eq!(guard.count_announcement(0), Ok(92));
 }

@@ -22,6 +22,7 @@ use crate::config::NodeConfig;
 use crate::service::Unsafe;
 
 pub mod backend;
+mod clock;
 mod directory;
 pub mod fence;
 mod logs;

@@ -14,6 +14,7 @@
 )]
 
 mod burst;
+mod clock;
 mod directory;
 mod disk;
 mod input;

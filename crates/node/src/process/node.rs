@@ -20,6 +20,7 @@ use tokio::sync::{oneshot, watch};
 use tracing::{info, warn};
 
 use super::backend::{NodeBackend, PROGRESS_EVERY, Parts};
+use super::clock;
 use super::directory::write_atomic;
 use super::fence::{self, Restored, Witness};
 use super::router::{Announcer, Exit, Inputs, OnFinal, Peers, Router, since_epoch};
@@ -246,6 +247,7 @@ async fn main(context: runtime::Context, node: Prepared, stop: Stop) -> Result<(
             Ok(Exit::Ended) | Err(_) => Fatal::Actor("router").into(),
         }),
         _ = written => Err(Fatal::Actor("evidence").into()),
+        failure = clock::set_back() => Err(failure),
     };
     // What was begun may end: answers, then writes.
     let _ = closing.send(true);

@@ -59,7 +59,10 @@ pub enum Error {
 #[non_exhaustive]
 pub enum Fatal {
     /// A final block does not follow the stored one.
-    #[error("final block {delivered} does not follow the stored height {stored}")]
+    #[error(
+        "ledger.redb ends at height {stored}, and the library goes on with block {delivered}: the ledger lost \
+         blocks that it had stored"
+    )]
     Gap {
         /// Height of the delivered block.
         delivered: u64,

@@ -1,8 +1,10 @@
 //! `horizon explain ID`: where a message is, what is missing, from whom, and what to do.
 
+use std::collections::BTreeMap;
+
 use horizon_node::api::types::{
-    Aggregate, Delivery, DeliveryState, Id, LaneProgress, Message, Missing, Pulse, PulseState,
-    QueueEntry, QueueFilter, QueueState, Status,
+    Aggregate, Check, Delivery, DeliveryState, Id, LaneProgress, Message, Missing, Pulse,
+    PulseState, QueueEntry, QueueFilter, QueueState, Status,
 };
 use horizon_node::client::Client;
 use horizon_warp::payload::EXPIRY_NEVER;
@@ -28,6 +30,8 @@ struct Found {
     destination_height: Option<u64>,
     /// Nodes that did not answer.
     silent: Vec<String>,
+    /// What nodes that are not ready say, by network: the first of each.
+    unready: BTreeMap<String, Vec<String>>,
 }
 
 /// Where the message is, and what to do.
@@ -46,7 +50,10 @@ pub(super) fn run(wanted: &Id, endpoints: &Endpoints, output: Output) -> Result<
         .map(|_| endpoints.relayer())
         .transpose()?;
     let found = block_on(async { Ok(look(wanted, &nodes, relayer.as_ref()).await) })?;
-    let finding = judge(&found, relayer.is_some());
+    let mut finding = judge(&found, relayer.is_some());
+    if finding.code == Code::Insufficient {
+        finding.next.extend(unwell(&found));
+    }
     print(wanted, &found, &finding, output);
     match finding.code {
         Code::Ok => Ok(()),
@@ -61,6 +68,18 @@ async fn look(wanted: &Id, nodes: &[Client], relayer: Option<&Client>) -> Found 
         match client.status().await {
             Ok(status) => statuses.push((client, status)),
             Err(_) => found.silent.push(client.address().to_owned()),
+        }
+    }
+    for (client, status) in &statuses {
+        let failed = |check: Check| {
+            let reason = check.reason.unwrap_or(check.name);
+            (!check.ok).then(|| format!("{reason}: {}", check.message))
+        };
+        if let Ok(answer) = client.readiness().await
+            && !answer.ready
+        {
+            let reasons = answer.checks.into_iter().filter_map(failed).collect();
+            found.unready.entry(status.name.clone()).or_insert(reasons);
         }
     }
     for (client, status) in &statuses {
@@ -102,19 +121,16 @@ fn judge(found: &Found, has_relayer: bool) -> Finding {
             DeliveryState::Executed => return executed(found),
             DeliveryState::Failed => return failed_there(delivery),
             DeliveryState::Pending | DeliveryState::Included => {
-                let mut waiting = finding(
+                return finding(
                     "destination",
                     Code::Insufficient,
                     ["wait: it stands before the destination's next block"],
                 );
-                // Without a quorum there is no next block.
-                waiting.next.extend(silence(found));
-                return waiting;
             }
         }
     }
     let Some((_, _, message)) = &found.source else {
-        return unknown(found);
+        return unknown();
     };
     let late = |height| message.expiry_height != EXPIRY_NEVER && height > message.expiry_height;
     if found.destination_height.is_some_and(late) {
@@ -195,22 +211,27 @@ fn failed_there(delivery: &Delivery) -> Finding {
     }
 }
 
-fn unknown(found: &Found) -> Finding {
-    let mut next = vec![
-        "no node knows it: it is not in a final block, or belongs to a network not named here"
-            .to_owned(),
-    ];
-    next.extend(silence(found));
-    Finding {
-        place: "unknown",
-        code: Code::Insufficient,
-        next,
-    }
+fn unknown() -> Finding {
+    finding(
+        "unknown",
+        Code::Insufficient,
+        ["no node knows it: it is not in a final block, or belongs to a network not named here"],
+    )
 }
 
-fn silence(found: &Found) -> Option<String> {
-    let silent = &found.silent;
-    (!silent.is_empty()).then(|| format!("these nodes do not answer: {}", silent.join(", ")))
+/// What keeps networks from going on, and nodes that do not answer.
+fn unwell(found: &Found) -> Vec<String> {
+    let unready = found.unready.iter();
+    let mut all: Vec<String> = unready
+        .map(|(network, reasons)| format!("{network} is not ready: {}", reasons.join("; ")))
+        .collect();
+    if !found.silent.is_empty() {
+        let silent = found.silent.join(", ");
+        all.push(format!(
+            "start or reach these nodes, which do not answer: {silent}"
+        ));
+    }
+    all
 }
 
 /// What the lanes still need, from whom.
@@ -242,9 +263,6 @@ fn evidence_missing(found: &Found) -> Vec<String> {
             next.push("pulse: every signing set failed; find the member that signs garbage".into());
         }
         Some((PulseState::Ready, _)) | None => {}
-    }
-    if !next.is_empty() {
-        next.extend(silence(found));
     }
     next
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::process::Command;
 
 use crate::net::{ALPHA, Net, PATIENCE};
-use crate::process::{Process, until};
+use crate::process::{HORIZON, Process, until};
 
 const IO: i32 = 6;
 const UNSAFE: i32 = 7;
@@ -88,8 +89,16 @@ fn a_corrupted_last_record_is_recovered_or_refused_and_signs_nothing_twice() {
                 ended.code,
                 ended.log
             );
-            assert!(ended.sentence().contains(file), "{}", ended.sentence());
-            replace(&data, &whole);
+            let names_it = [file, "old copy"].map(|words| ended.sentence().contains(words));
+            assert!(names_it.contains(&true), "{}", ended.sentence());
+            if file == "ledger.redb" {
+                // The rest is undamaged, and may have been used since.
+                fs::copy(whole.join(file), data.join(file)).unwrap();
+                replace(&whole, &data);
+            } else {
+                // No peer has taken its word: whoever forgot a signature is refused before.
+                replace(&data, &whole);
+            }
         }
         net.assert_alive();
     }
@@ -98,6 +107,81 @@ fn a_corrupted_last_record_is_recovered_or_refused_and_signs_nothing_twice() {
     net.await_ready(ALPHA, 3);
     net.assert_no_fork(ALPHA);
     for index in 0..3 {
+        assert_eq!(net.status(ALPHA, index).unwrap().evidence, 0);
+    }
+}
+
+#[test]
+fn an_old_copy_is_refused_with_code_7_and_comes_back_behind_the_fence() {
+    let mut net = Net::alone("copy", 100);
+    let name = net.name(ALPHA, 3);
+    let data = net.folder(ALPHA, 3).join("data");
+    let (old, newest) = (net.root.join("old"), net.root.join("newest"));
+    net.await_height(ALPHA, 3, 10);
+    net.kill(&name);
+    copy(&data, &old);
+    net.start(&name);
+    let tip = net.tip(ALPHA);
+    net.await_height(ALPHA, 3, tip + 20);
+    net.kill(&name);
+    copy(&data, &newest);
+
+    // Refused as often as it is tried.
+    replace(&data, &old);
+    let mut sentence = String::new();
+    for _ in 0..2 {
+        let ended = Process::start(&net.program(&name)).wait(PATIENCE);
+        ended.insist(UNSAFE, &["old copy", "Restoring a validator"]);
+        sentence = ended.sentence().to_owned();
+    }
+    // The newest directory is the first way back.
+    replace(&data, &newest);
+    net.start(&name);
+    net.await_ready(ALPHA, 3);
+    net.kill(&name);
+
+    // The second one, for a directory that is lost: in the operator's words, with the numbers of the refusal.
+    replace(&data, &old);
+    let ended = Process::start(&net.program(&name)).wait(PATIENCE);
+    ended.insist(UNSAFE, &["old copy"]);
+    assert_ne!(
+        ended.sentence(),
+        sentence,
+        "another life has been there since"
+    );
+    let numbers: Vec<u64> = ended
+        .sentence()
+        .split(|other: char| !other.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let [boot, height] = numbers[..] else {
+        panic!("not two numbers: {}", ended.sentence());
+    };
+    let program = net.program(&name);
+    let accepted = Command::new(HORIZON)
+        .arg(program.command)
+        .arg("--config")
+        .arg(&program.config)
+        .arg("--accept-old-copy")
+        .arg(format!("{boot}:{height}"))
+        .output()
+        .unwrap();
+    assert!(accepted.status.success(), "{accepted:?}");
+    // It follows without a vote until it is past everything that it can have signed, and says so.
+    let ended = Process::start(&program).wait(PATIENCE);
+    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    assert!(ended.log.contains("caught up"), "{}", ended.log);
+    net.start(&name);
+    net.await_ready(ALPHA, 3);
+    // With another one down the network needs its votes.
+    let other = net.name(ALPHA, 2);
+    net.kill(&other);
+    let tip = net.tip(ALPHA);
+    net.await_height(ALPHA, 0, tip + 20);
+    net.start(&other);
+    net.await_ready(ALPHA, 2);
+    net.assert_no_fork(ALPHA);
+    for index in 0..4 {
         assert_eq!(net.status(ALPHA, index).unwrap().evidence, 0);
     }
 }

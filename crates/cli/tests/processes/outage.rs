@@ -1,9 +1,10 @@
 //! Validators and destinations that are away for a while.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::net::{ALPHA, BETA, Net, PATIENCE, RELAYER, VALIDATORS};
-use crate::process::until;
+use crate::process::{HORIZON, until};
 
 /// 500 blocks take half a minute on a quiet machine.
 const LONG: Duration = Duration::from_secs(180);
@@ -94,5 +95,56 @@ fn a_destination_that_is_gone_turns_its_routes_red_and_nothing_is_lost() {
         net.run(relayer.readiness())
             .is_ok_and(|answer| answer.ready)
     });
+    net.assert_exactly_once();
+}
+
+#[test]
+fn with_one_down_deliveries_go_on_and_with_two_they_stop_explain_says_why_and_they_resume() {
+    let mut net = Net::running("faults", 100);
+    let three = [ALPHA, BETA].map(|network| net.name(network, 3));
+    for name in &three {
+        net.kill(name);
+    }
+    net.send(ALPHA);
+    net.send(BETA);
+    net.await_delivered(PATIENCE);
+
+    let two = net.name(ALPHA, 2);
+    net.kill(&two);
+    let late = net.send(BETA);
+    net.await_final(PATIENCE);
+    let id = net.letter(late).id.unwrap();
+    let explain = || {
+        let answer = Command::new(HORIZON)
+            .args(["explain", &horizon_cli::output::id(&id), "--devnet"])
+            .arg(&net.root)
+            .output()
+            .unwrap();
+        String::from_utf8(answer.stdout).unwrap()
+    };
+    // Where it is, and what of the destination is missing.
+    let mut said = String::new();
+    until("explain names those that are missing", PATIENCE, || {
+        said = explain();
+        let missing = said.lines().find(|line| line.contains("do not answer"));
+        let names = |index: usize| {
+            let address = net.node(ALPHA, index).address();
+            missing.is_some_and(|line| line.contains(address))
+        };
+        said.contains("no-quorum") && names(2) && names(3) && !names(0) && !names(1)
+    });
+    let stopped = net.tip(ALPHA);
+    eprintln!("{said}");
+    assert!(
+        net.inbox(net.node(ALPHA, 0)).iter().all(|it| it.id != id),
+        "delivered by two of four"
+    );
+    assert_eq!(net.tip(ALPHA), stopped, "two of four made a block");
+
+    net.start(&two);
+    net.await_delivered(PATIENCE);
+    for name in &three {
+        net.start(name);
+    }
     net.assert_exactly_once();
 }

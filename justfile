@@ -26,7 +26,7 @@ backends:
 sim seed:
     HORIZON_SIM_SEED={{seed}} cargo test --release -p horizon-node --test simulation every_property -- --nocapture
 
-# The whole-network simulation with 2,000 seeds (the tests run twelve)
+# The whole-network simulation with 2,000 seeds, forty minutes (the tests run 200)
 sim-long seeds="2000" first="1":
     HORIZON_SIM_SEEDS={{seeds}} HORIZON_SIM_FIRST={{first}} cargo test --release -p horizon-node --test simulation every_property -- --nocapture
 

@@ -589,6 +589,19 @@ impl Net {
         }
     }
 
+    /// Which validator refuses all links from which other one.
+    pub async fn blocked(&self) -> Vec<(u16, u16)> {
+        let position = |key: &PublicKey| {
+            let mut positions = 0..self.len();
+            positions.find(|at| self.spec.roster.identity(*at) == Some(key))
+        };
+        let pairs = self.oracle.blocked().await.unwrap_or_default();
+        pairs
+            .iter()
+            .filter_map(|(by, whom)| position(by).zip(position(whom)))
+            .collect()
+    }
+
     /// Whether every running validator has applied `height`.
     #[must_use]
     pub fn all_at(&self, height: u64) -> bool {

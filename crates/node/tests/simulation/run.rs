@@ -71,6 +71,11 @@ pub fn run(seed: u64, verbose: bool) -> Outcome {
     let plan = Plan::draw(seed);
     if verbose {
         println!("{plan:#?}");
+        // RUST_LOG=debug shows what the product says. Set once in a process.
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+            .without_time()
+            .try_init();
     }
     let faults = FaultConfig::default().write(WriteConfig {
         failure_rate: commonware_utils::probability!(0.0),
@@ -84,7 +89,8 @@ pub fn run(seed: u64, verbose: bool) -> Outcome {
     Runner::new(config).start(|context| async move {
         let mut run = Run::new(context, plan, verbose).await;
         run.drive().await;
-        run.finish()
+        let blocked = [run.nets[0].blocked().await, run.nets[1].blocked().await];
+        run.finish(&blocked)
     })
 }
 
@@ -209,6 +215,33 @@ impl Run {
         }
     }
 
+    /// How far every validator is, for a run that is watched.
+    fn heights(&self) -> String {
+        let of = |net: &Net| {
+            let heights = (0..4).map(|at| net.handle(at).map(|handle| handle.chain().height()));
+            heights.collect::<Vec<_>>()
+        };
+        format!(
+            "heights {:?} and {:?}",
+            of(&self.nets[0]),
+            of(&self.nets[1])
+        )
+    }
+
+    /// The open batches as the ledger has them: number, set, and who is behind.
+    fn batches(&self, net: usize) -> Vec<String> {
+        let Some(handle) = self.nets[net].handles().next() else {
+            return Vec::new();
+        };
+        let (_, state) = handle.chain().tip();
+        let ledger = state.pulse();
+        let batches = ledger.plans().map(|plan| {
+            let behind = ledger.batch(plan.batch).map(|gather| gather.behind());
+            format!("{} {:?} waits for {behind:?}", plan.batch, plan.set.ids())
+        });
+        batches.collect()
+    }
+
     async fn drive(&mut self) {
         for at in 0..2 {
             for position in 0..4 {
@@ -238,6 +271,9 @@ impl Run {
         loop {
             self.context.sleep(STEP).await;
             let now_ms = self.now_ms();
+            if now_ms % 1_000 < STEP.as_millis() as u64 {
+                self.say(|| self.heights());
+            }
             while let Some(event) = events.next_if(|event| event.at_ms <= now_ms) {
                 self.apply(event).await;
             }
@@ -515,7 +551,7 @@ impl Run {
     }
 
     /// Attacks with what was delivered, and collects the facts.
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self, blocked: &[Vec<(u16, u16)>; 2]) -> Outcome {
         for net in 0..2 {
             self.attack(net);
         }
@@ -559,6 +595,12 @@ impl Run {
                         "network {net} validator {at}: {height:?} {pulse:?}"
                     ));
                 }
+            }
+            for (net, blocked) in blocked.iter().enumerate() {
+                let batches = self.batches(net);
+                self.unexpected.push(format!(
+                    "network {net}: blocked {blocked:?}, batches {batches:?}"
+                ));
             }
             for relay in &self.relays {
                 self.unexpected.extend(relay.dead.iter().cloned());

@@ -62,16 +62,6 @@ fn a_clock_that_jumps_stops_nobody_else_and_a_step_back_ends_the_node_with_code_
         net.await_delivered(PATIENCE);
         net.assert_alive();
     };
-    // With another one down the network needs its votes.
-    let votes = |net: &mut Net| {
-        net.await_ready(ALPHA, 3);
-        let other = net.name(ALPHA, 2);
-        net.kill(&other);
-        let tip = net.tip(ALPHA);
-        net.await_height(ALPHA, 0, tip + 20);
-        net.start(&other);
-        net.await_ready(ALPHA, 2);
-    };
     start(&mut net);
     net.await_ready(ALPHA, 3);
     let maps = fs::read_to_string(format!("/proc/{}/maps", net.processes[&name].id())).unwrap();
@@ -87,7 +77,8 @@ fn a_clock_that_jumps_stops_nobody_else_and_a_step_back_ends_the_node_with_code_
     let ended = net.take(&name).wait(PATIENCE);
     ended.insist(IO, &["clock", "set back by"]);
     start(&mut net);
-    votes(&mut net);
+    net.await_ready(ALPHA, 3);
+    net.assert_last_votes(ALPHA);
 
     // Into the past. Started there, it finds no peer that shakes hands with it.
     set(&clock, -HOUR);
@@ -101,7 +92,8 @@ fn a_clock_that_jumps_stops_nobody_else_and_a_step_back_ends_the_node_with_code_
         checks.into_iter().any(|check| check.reason.is_some())
     });
     set(&clock, 0);
-    votes(&mut net);
+    net.await_ready(ALPHA, 3);
+    net.assert_last_votes(ALPHA);
     net.assert_exactly_once();
     for index in 0..4 {
         assert_eq!(net.status(ALPHA, index).unwrap().evidence, 0);

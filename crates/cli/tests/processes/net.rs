@@ -218,6 +218,16 @@ impl Net {
         until(&what, PATIENCE, || self.height(network, index) >= height);
     }
 
+    /// Checks that the last validator votes: with another one down the network cannot go on without.
+    pub(crate) fn assert_last_votes(&mut self, network: usize) {
+        let other = self.name(network, VALIDATORS - 2);
+        self.kill(&other);
+        let tip = self.tip(network);
+        self.await_height(network, 0, tip + 20);
+        self.start(&other);
+        self.await_ready(network, VALIDATORS - 2);
+    }
+
     pub(crate) fn readiness(&self, network: usize, index: usize) -> Option<Readiness> {
         self.run(self.node(network, index).readiness()).ok()
     }

@@ -128,28 +128,36 @@ impl Store {
         }
     }
 
+    /// With the genesis block as its tip.
+    fn at_genesis(database: Database, genesis: &Genesis) -> Result<Self, Error> {
+        let app = App::new(genesis.clone())?;
+        let block = app.genesis_block();
+        let digest = block.digest();
+        Ok(Self {
+            database,
+            genesis: genesis.clone(),
+            tip: Mutex::new((block, app.genesis_state(), digest)),
+        })
+    }
+
     /// A new store at the genesis block.
     fn create(database: Database, genesis: &Genesis) -> Result<Self, Error> {
-        let app = App::new(genesis.clone())?;
-        let (block, state) = (app.genesis_block(), app.genesis_state());
-        let digest = block.digest();
-        let write = database.begin_write().map_err(failed)?;
+        let store = Self::at_genesis(database, genesis)?;
+        let write = store.database.begin_write().map_err(failed)?;
         {
             let mut meta = write.open_table(META).map_err(failed)?;
             meta.insert(GENESIS_KEY, &genesis.hash()[..])
                 .map_err(failed)?;
             meta.insert(SCHEMA_KEY, &SCHEMA.to_be_bytes()[..])
                 .map_err(failed)?;
-            let tip = tip_record(&block, &state, &digest);
-            meta.insert(TIP_KEY, &tip[..]).map_err(failed)?;
-            put_block(&write, &block, &digest, Ranges([0; 4]))?;
+            let tip = store.lock();
+            let (block, state, digest) = &*tip;
+            meta.insert(TIP_KEY, &tip_record(block, state, digest)[..])
+                .map_err(failed)?;
+            put_block(&write, block, digest, Ranges([0; 4]))?;
         }
         write.commit().map_err(failed)?;
-        Ok(Self {
-            database,
-            genesis: genesis.clone(),
-            tip: Mutex::new((block, state, digest)),
-        })
+        Ok(store)
     }
 
     /// The tip of an existing store, everything checked.
@@ -172,12 +180,8 @@ impl Store {
             }
             (tip, entries)
         };
-        let mut store = Self {
-            database,
-            genesis: genesis.clone(),
-            // Replaced below; until then only history is read.
-            tip: Mutex::new(placeholder(genesis)?),
-        };
+        // Only history is read until its tip is checked.
+        let mut store = Self::at_genesis(database, genesis)?;
         let tip = store.checked_tip(tip, entries)?;
         store.tip = Mutex::new(tip);
         Ok(store)
@@ -600,13 +604,6 @@ fn tip_record(block: &Block, state: &State, digest: &[u8; 32]) -> Vec<u8> {
         snapshot: state.snapshot().to_vec(),
     };
     with_checksum("tip", b"", &tip.encode())
-}
-
-fn placeholder(genesis: &Genesis) -> Result<(Block, State, [u8; 32]), Error> {
-    let app = App::new(genesis.clone())?;
-    let block = app.genesis_block();
-    let digest = block.digest();
-    Ok((block, app.genesis_state(), digest))
 }
 
 /// At most [`PAGE_MAX`] records of a range that exist.

@@ -153,8 +153,8 @@ pub struct FinishedPulse {
 ///
 /// # Security
 /// Signed with the certificate key under [`BOOT_CONTEXT`]. A peer that holds an announcement of the same
-/// validator with another incarnation and a boot, height or number that is not smaller sends it back: that is proof, by the
-/// validator's own signature, that the directory was copied or restored.
+/// validator with another incarnation sends it back when its boot or number is not smaller, or its height is
+/// greater: that is proof, by the validator's own signature, that the directory was copied or restored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BootAnnouncement {
     /// Canonical position of the validator.

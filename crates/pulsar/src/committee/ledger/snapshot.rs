@@ -21,8 +21,8 @@ use crate::committee::message::Reader;
 
 impl Ledger {
     /// The canonical bytes: version 1, era context 32, height 8, retired 1, next batch 8, subjects
-    /// so far 8; per member boot, penalty, suspicion 4 each; sets tried in vain with their number of times 4; batches with their
-    /// deadlines, commitments and announcements; open subjects with their attempts.
+    /// so far 8; per member boot, penalty, suspicion 4 each; sets tried in vain with their number
+    /// of times 4; batches with their deadlines, commitments and announcements; open subjects with their attempts.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
         let mut out = Vec::new();
